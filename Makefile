@@ -62,6 +62,7 @@ chaos: setup
 # Damage a folder's files N times; every answer must be right or a StorageFault (docs/testing.md)
 flips: setup
 	@$(BIN)/python -m tests.flips $(or $(N),1000) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.outbox_damage $(or $(N),1000) $(if $(SEED),--seed $(SEED))
 
 # Kill, or stop and replace, an engine's process N times; nothing acknowledged may be lost, nothing cancelled return
 kills: setup

@@ -24,5 +24,5 @@ with tempfile.TemporaryDirectory() as folder:
                 notification.sequence,
                 notification.subscription,
                 f"version {notification.version}",
-                notification.bindings,
+                notification.json,
             )

@@ -20,10 +20,12 @@ from triplecast.index import Segment
 from triplecast.kernels import conditions, join, layout, probe, rows, runs, trees, walk
 from triplecast.kernels.layout import FACT_PHRASES, I32
 from triplecast.kernels.probe import make_hits
-from triplecast.kernels.rows import Sheets
 from triplecast.kernels.runs import MatchedRuns, make_work
+from triplecast.kernels.sheets import SheetLimits, Sheets
 from triplecast.kernels.wordbank import WordBank
+from triplecast.match.segment import ALL, EVERYTHING, Scratch
 from triplecast.match.views import cut_views_texts, encode, find_identity, scan_views
+from triplecast.model.match import PAIR_BYTES
 from triplecast.model.publication import Publication
 
 TERMS = "terms looked up"
@@ -53,8 +55,8 @@ WORDS = "words looked up"
 
 _TWINS = (layout, conditions, probe, runs, walk, trees, join, rows)
 """In the order of their imports."""
-_COMPILED = {"hash_key", "_queue_lookups", "_rank_terms", "_sort_rows"}
-"""Stay compiled: their work is counted otherwise (the first two, see `_count_probe`), or is the sorting of rows."""
+_COMPILED = {"hash_key", "_queue_lookups"}
+"""Stay compiled: their work is counted otherwise (`_count_probe`). So does the sorting of rows."""
 
 Kernel = Callable[..., Any]
 
@@ -87,11 +89,11 @@ def meter(segment: Segment, publications: Sequence[Publication]) -> Metered:
         work[WORDS] += _count_words(bank, int(index.facts[FACT_PHRASES]))
     kernels = _make_twins(work)
     with np.errstate(over="ignore"):
-        matched = kernels["match_views"](index, encoded, make_work(segment.members), make_hits(index, encoded))
+        matched = kernels["match_views"](index, encoded, make_work(segment.members), make_hits(index, encoded), 1 << 62)
         looked_up = work[LOOKUPS]
-        sheets = kernels["collect_sheets"](
-            index, segment.tables.answers, encoded, matched, make_hits(index, encoded), views.terms
-        )
+        limits = SheetLimits(EVERYTHING, PAIR_BYTES, Scratch(segment).weight, ALL)
+        hits = make_hits(index, encoded)
+        sheets = kernels["collect_sheets"](index, segment.tables.answers, encoded, matched, hits, views.terms, limits)
     work[LOOKUPS_AGAIN] = work[LOOKUPS] - looked_up
     work[LOOKUPS] = looked_up
     work[KEYS] += int(matched.counts[0])

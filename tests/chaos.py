@@ -214,9 +214,7 @@ def same(found: list[Notification], expected: list[Notification]) -> None:
     the moment at which operators answered (docs/decisions/0013)."""
 
     def told(rows: list[Notification]) -> list[tuple[object, ...]]:
-        return [
-            (row.id, row.publication, row.version, row.registration, row.subscription, row.bindings) for row in rows
-        ]
+        return [(row.id, row.publication, row.version, row.registration, row.subscription, row.json) for row in rows]
 
     lost, extra = set(told(expected)) - set(told(found)), set(told(found)) - set(told(expected))
     assert not lost, f"{len(lost)} lost: {sorted(lost)[:4]}"

@@ -29,6 +29,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.driver import check_progress
 from triplecast.engine import Engine
 from triplecast.errors import StorageFault
 from triplecast.evaluate import Evaluator
@@ -42,7 +43,7 @@ from triplecast.model.subscription import FOREVER, Subscription
 from triplecast.operators import declared_operators
 from triplecast.outbox import Cursor, Outbox
 from triplecast.outbox.reader import END
-from triplecast.registry.upkeep import check_progress, open_index
+from triplecast.registry.upkeep import open_index
 
 AT = 1_800_000_000_000_000
 E = "https://example.org/"

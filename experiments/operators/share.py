@@ -146,7 +146,7 @@ def ask_engine(workload: Workload, events: int) -> list[Shares]:
             publication = Publication(position, f"urn:event:{number}", 1, "2026-01-01T00:00:00.000000Z", _PICTURE)
             whole = Clock()
             with without_collector(), whole:
-                matched = match_and_ask(matcher, asker, snapshot, [publication])
+                ((_, matched),) = match_and_ask(matcher, asker, snapshot, [publication])
             expected = int(np.logical_and.reduceat(satisfied[workload.members], workload.starts[:-1]).sum())
             if len(matched.registration) != expected:
                 raise AssertionError(f"{len(matched.registration)} subscriptions match, expected {expected}")

@@ -92,6 +92,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("triplecast")
     if name not in _LAZY:
         raise AttributeError(f"module 'triplecast' has no attribute {name!r}")
     from importlib import import_module
@@ -100,4 +104,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, "__version__"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+TAG_HINT = "join letters and digits, eight at most, by hyphens, as in en-US"
+"""What to write for a language tag that is none."""
 CYCLE_SHOWN = 10
 """Terms shown from each end of a long cycle."""
 

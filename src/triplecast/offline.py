@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.errors import InputError
@@ -17,18 +18,34 @@ from triplecast.ingest.inbox import LINES, distinct_paths, scan_inbox
 from triplecast.journal import Clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.events import TaxonomyVersion
-from triplecast.model.match import MatchedBatch
-from triplecast.model.operators import SCHEDULE, check_schedule
+from triplecast.model.match import CHANGES, MatchedBatch, notification_id
+from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
+from triplecast.model.printable import printable_name
 from triplecast.model.publication import Draft, Position, Publication, Reject
-from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators.asking import Asker, match_and_ask
 from triplecast.operators.operator_set import Declared, operator_set
 from triplecast.registry.admission import Admitted
+from triplecast.results import Recorded
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy
 
 BATCH_DOCUMENTS = 256
 BATCH_BYTES = 4 << 20
 """A batch of this many documents or bytes is complete, and is parsed and matched."""
+
+
+class OfflineMatch(NamedTuple):
+    """A subscription that matches a publication of a file."""
+
+    publication: str
+    """The graph IRI."""
+    subscription: str
+    change: str
+    recorded: Recorded
+
+    def row(self) -> dict[str, object]:
+        """It as JSON."""
+        return {name: getattr(self, name) for name in self._fields[:3]} | self.recorded.row()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +55,18 @@ class MatchedDocuments:
     publications: tuple[Publication, ...]
     matched: MatchedBatch
     rejects: tuple[Reject, ...]
+    warnings: tuple[str, ...]
+    """On documents that are probably not what was meant."""
+    operators: OperatorSet
+    """Those that the subscriptions may call."""
+
+    def matches(self, subscriptions: Sequence[Subscription]) -> Iterator[OfflineMatch]:
+        """Each match, in order; `subscriptions` are those that were matched."""
+        for row, (place, number) in enumerate(zip(self.matched.publication, self.matched.registration, strict=True)):
+            of, definition = self.publications[place], subscriptions[number - 1]
+            change, text = CHANGES[self.matched.change[row]], self.matched.bindings_of(row).decode()
+            id = notification_id(of.graph, of.version, int(number), change)
+            yield OfflineMatch(of.graph, definition.name, change, Recorded(definition, self.operators, text, id))
 
 
 def check_places(paths: Sequence[Path]) -> tuple[str, ...]:
@@ -83,10 +112,11 @@ def match_documents(
     asker = Asker(schedule=check_schedule(schedule), operators=called)
     with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator, called) as matcher, closing(asker):
         for batch in cut_batches(documents):
-            drafts, rejects = parse_batch(parser, batch)
+            drafts, rejects, warnings = parse_batch(parser, batch)
             publications = versions.accept(drafts)
-            matched = match_and_ask(matcher, asker, snapshot, publications, taxonomies)
-            yield MatchedDocuments(tuple(publications), matched, tuple(rejects))
+            for of, matched in match_and_ask(matcher, asker, snapshot, publications, taxonomies):
+                yield MatchedDocuments(tuple(of), matched, tuple(rejects), tuple(warnings), called)
+                rejects, warnings = [], []
 
 
 def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:
@@ -94,11 +124,12 @@ def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Documen
     return cut_groups(documents, BATCH_DOCUMENTS, BATCH_BYTES)
 
 
-def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[list[Draft], list[Reject]]:
-    """Parse a batch; return drafts and rejects in its order."""
+def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[list[Draft], list[Reject], list[str]]:
+    """Parse a batch; return drafts, rejects and warnings in its order."""
     parsed = iter(parser.parse([document for document in batch if isinstance(document, Document)]))
     drafts: list[Draft] = []
     rejects: list[Reject] = []
+    warnings: list[str] = []
     for entry in batch:
         if isinstance(entry, Reject):
             rejects.append(entry)
@@ -106,7 +137,8 @@ def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[lis
             found = next(parsed)
             drafts += found.drafts
             rejects += found.rejects
-    return drafts, rejects
+            warnings += [f"{printable_name(entry.source)}: note: {warning}" for warning in found.warnings]
+    return drafts, rejects, warnings
 
 
 class Versions:

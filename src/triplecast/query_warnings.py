@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias, TypeGuard
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.constants import ComparisonKind, Constant, constant_text, place_of
+from triplecast.compile.contradictions import find_contradictions, resources_of
 from triplecast.compile.texts import texts_within
 from triplecast.evaluate.scope import expressions_of, parts_of
 from triplecast.languages import Template, text_of
@@ -97,6 +98,7 @@ def _read_template(template: Template) -> _TemplateChecks:
         _check_triples(plain, template),
         (partial(_warn_wildcards, text.constant) for text in texts if text.threshold is None),
         _check_comparisons(parts, plain, template),
+        find_contradictions(parts),
         _check_names(triples, template),
     )
     predicates = (name.index if isinstance(name, Slot) else name.value for name in names)
@@ -298,30 +300,12 @@ def _check_comparisons(
             predicates.setdefault(triple.object, []).append(triple.predicate)
     for part in parts:
         if isinstance(part, algebra.Filter | algebra.LeftJoin) and part.condition is not None:
-            resources = _resources(part)
+            resources = resources_of(part)
             for subject, operator, constant in _compared(part.condition):
                 known = tuple(predicates.get(subject, ()))
                 found = _Comparison(subject, operator, constant, subject in resources, known)
                 if not found.is_ordinary(_class_of(constant, template)):
                     yield partial(_warn_comparison, found)
-
-
-def _resources(pattern: Pattern) -> frozenset[object]:
-    """Variables that every solution of a pattern binds in the subject or predicate of a triple."""
-    found: list[object] = []
-    waiting: list[Pattern] = [pattern, pattern.right] if isinstance(pattern, algebra.LeftJoin) else [pattern]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, algebra.BasicPattern):
-            plain = [triple for triple in part.triples if isinstance(triple, TriplePattern)]
-            found += [node for triple in plain for node in (triple.subject, triple.predicate)]
-        elif isinstance(part, algebra.Join):
-            waiting += [part.left, part.right]
-        elif isinstance(part, algebra.LeftJoin | algebra.Minus):
-            waiting.append(part.left)
-        elif isinstance(part, algebra.Filter | algebra.Extend | algebra.Produce | algebra.Graph):
-            waiting.append(part.pattern)
-    return frozenset(node for node in found if isinstance(node, Variable))
 
 
 def _compared(condition: Expression) -> Iterator[tuple[Variable | Call, str, Constant]]:
@@ -361,8 +345,8 @@ def _describe_comparison(comparison: _Comparison, text: str, constants: Constant
             else None
         )
     if kind == ValueClass.ILL and has_values(_datatype(text)):
-        holds = "is never true" if operator in _ORDERS else "finds no value"
-        return f"{shown} {holds}: by its form or its bounds the literal is no value of its datatype; fix it"
+        holds = "is never true" if operator in _ORDERS else "compares the literal itself, not a value"
+        return f"{shown} {holds}: by its form, bounds or digits (18 on either side of the point) it has none; fix it"
     if kind == ValueClass.ILL and doubt_iri(_datatype(text)) is not None:
         return None
     if operator in _ORDERS and kind in (ValueClass.IRI, ValueClass.LANG, ValueClass.ILL):

@@ -7,11 +7,10 @@ one process ever writes or checkpoints, because SQLite before 3.51.3 can corrupt
 
 from __future__ import annotations
 
-import errno
+import ctypes
 import operator
 import os
 import sqlite3
-import tempfile
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -19,30 +18,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, SupportsIndex
 from urllib.parse import quote
+from weakref import WeakSet
 
-from triplecast.errors import FolderLocked, InputError, StorageFault, StorageFull
+from triplecast.errors import FolderLocked, InputError, StorageFault
+from triplecast.storage_faults import HELD, LOST_WRITES, RESTORE, storage_faults, sync_folder
 
 PAGE = 8192
 """Bytes: fastest of 4,096 to 32,768 for 4 KB rows, read and written (docs/storage.md)."""
 CHECKPOINT = 4096
 """Pages in the write-ahead log (32 MB) before they are moved to the file."""
+CACHE = -32 << 10
+"""What a database without a path keeps in memory, in kilobytes and negative; the rest is in a temporary file.
+"""
 PATIENCE = 30_000
 """Milliseconds that a statement waits for a lock that another tool holds on the file."""
 
-_LOST_WRITES = frozenset({sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC})
-_NO_SPACE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
-_NO_SPACE_ERRORS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
-"""Of the disk, of the user's quota, of the size that a process may give a file."""
-_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_MISMATCH})
-
-_HELD = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-
 _IN_THE_MIDDLE = "it is in the middle of a write, which nobody else can end: end that process (kill -9)"
-_MAKE_SPACE = "free disk space and try again"
-_RESTORE = "restore the folder from a copy"
-_NAME_FOLDER = "name a folder, new or of this engine"
 _START_AGAIN = "choose a new folder, subscribe and publish again there; the old one stays as it is"
-_CHECK_DISK = "check the disk and the rights on the folder"
 
 
 class Format(NamedTuple):
@@ -56,6 +48,8 @@ class Format(NamedTuple):
     """Statements that make an empty file of this format."""
     former: int = 0
     """The ``application_id`` of files made before formats counted from 1, which are refused by name."""
+    repair: str = RESTORE
+    """The hint of an error that finds the file damaged."""
 
 
 class SqliteFile:
@@ -78,10 +72,13 @@ class SqliteFile:
         self._follows = path is not None and connection is None
         self._followed: tuple[int, int] | None = None
         """The file that a follower has open."""
+        self._immutable = False
+        """Whether a follower reads without the shared memory that it may not make: nobody writes."""
+        _OPEN.add(self)
 
     @classmethod
     def writer(cls, path: Path | None, form: Format) -> SqliteFile:
-        """Makes the file where there is none. Without a path the database is in memory."""
+        """Makes the file where there is none. Without a path the database ends with the process (`CACHE`)."""
         return cls(path, form, _open_writer(path, form))
 
     @classmethod
@@ -97,7 +94,7 @@ class SqliteFile:
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         """All rows of a statement that reads."""
-        with self.lock, storage_faults(self.where):
+        with self.lock, storage_faults(self.where, self._form.repair):
             connection = self._connected()
             return [] if connection is None else connection.execute(statement, tuple(values)).fetchall()
 
@@ -105,14 +102,16 @@ class SqliteFile:
         """The row of a statement that finds one in every sound file; `StorageFault` where it does not."""
         rows = self.ask(statement, values)
         if len(rows) != 1:
-            raise StorageFault(self.where, f"the file is damaged ({len(rows)} rows where one belongs)", _RESTORE)
+            raise StorageFault(
+                self.where, f"the file is damaged ({len(rows)} rows where one belongs)", self._form.repair
+            )
         return rows[0]
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """All statements inside see one state of the file, whatever another process commits meanwhile; inside `write`
         they do so anyway."""
-        with self.lock, storage_faults(self.where):
+        with self.lock, storage_faults(self.where, self._form.repair):
             connection = self._connected()
             if connection is None or connection.in_transaction:
                 yield
@@ -126,14 +125,14 @@ class SqliteFile:
 
     def each(self, statement: str, values: Sequence[object] = ()) -> Generator[tuple[Any, ...], None, None]:
         """The rows of a statement one by one; the caller holds `lock` meanwhile."""
-        with storage_faults(self.where):
+        with storage_faults(self.where, self._form.repair):
             connection = self._connected()
             if connection is not None:
                 yield from connection.execute(statement, tuple(values))
 
     def run(self, statement: str, rows: Iterable[Sequence[object]] = ((),)) -> None:
         """Executes a statement that writes, once for each of `rows`, inside `write`."""
-        with storage_faults(self.where):
+        with storage_faults(self.where, self._form.repair):
             connection = self._connected()
             if connection is None or not connection.in_transaction:
                 raise StorageFault(self.where, "it is not being written", "open it for writing")
@@ -153,11 +152,11 @@ class SqliteFile:
             if connection is None:
                 raise StorageFault(self.where, "it is open for reading only", "open it for writing")
             try:
-                with storage_faults(self.where), _transaction(connection):
+                with storage_faults(self.where, self._form.repair), _transaction(connection):
                     yield
             except StorageFault as fault:
                 cause = fault.__cause__
-                if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) in _LOST_WRITES:
+                if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) in LOST_WRITES:
                     self._broken = fault
                 raise
 
@@ -174,7 +173,7 @@ class SqliteFile:
                 pass
         except StorageFault as fault:
             cause = fault.__cause__
-            if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in _HELD:
+            if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in HELD:
                 raise FolderLocked(self.where, holder, _IN_THE_MIDDLE) from fault
             raise
 
@@ -182,7 +181,7 @@ class SqliteFile:
         """Reads every page and raises `StorageFault` for the first that is malformed."""
         for (answer,) in self.ask("PRAGMA quick_check(1)"):
             if answer != "ok":
-                raise StorageFault(self.where, f"SQLite finds it malformed: {answer}", _RESTORE)
+                raise StorageFault(self.where, f"SQLite finds it malformed: {answer}", self._form.repair)
 
     def _connected(self) -> sqlite3.Connection | None:
         if self._closed:
@@ -198,15 +197,31 @@ class SqliteFile:
     def _follow(self, path: Path) -> None:
         """Open the file that is there now, unless it is open, or a transaction still reads the one before."""
         there = file_identity(path)
-        if self._connection is not None and (there == self._followed or self._connection.in_transaction):
+        is_sound = there == self._followed and not (self._immutable and _log(path).exists())
+        if self._connection is not None and (is_sound or self._connection.in_transaction):
             return
         if self._connection is not None:
             self._connection.close()
-        self._connection, self._followed = _open_follower(path, self._form), there
+        self._immutable = not os.access(path.parent, os.W_OK) and not _log(path).exists()
+        self._connection, self._followed = _open_follower(path, self._form, self._immutable), there
 
     def _forked(self) -> bool:
         """Whether this is a child's copy of what its parent opened: two writers by one connection damage the file."""
-        return self._path is not None and self._process != os.getpid()
+        return self._process != os.getpid()
+
+
+_OPEN: WeakSet[SqliteFile] = WeakSet()
+
+
+def _abandon_in_child() -> None:
+    """Never close a forked child's copy of a connection: SQLite would delete the write-ahead log that has the name by
+    then, with what a later writer committed to it."""
+    for file in _OPEN:
+        if file._connection is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(file._connection))
+
+
+os.register_at_fork(after_in_child=_abandon_in_child)
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
@@ -230,50 +245,6 @@ def row_number(value: SupportsIndex, what: str) -> int:
 
 
 @contextmanager
-def storage_faults(where: str | Path) -> Iterator[None]:
-    """Tells SQLite's and the operating system's errors as a `StorageFault` that says how to fix it.
-
-    Text that cannot be written (a lone surrogate) is the caller's `InputError`.
-    """
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _fault(str(where), error) from error
-    except OSError as error:
-        if error.errno in _NO_SPACE_ERRORS:
-            raise StorageFull(str(where), f"there is no space to write ({error.strerror})", _MAKE_SPACE) from error
-        raise StorageFault(str(where), f"cannot be read or written ({error.strerror})", _CHECK_DISK) from error
-    except UnicodeDecodeError as error:  # of the schema: of a row SQLite's error says so
-        raise StorageFault(str(where), f"the file is damaged ({error})", _RESTORE) from error
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"{error.object!r} holds half a character", "give text that can be written as UTF-8"
-        ) from error
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes the names in `folder` durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def make_folder(folder: Path) -> None:
-    """Makes `folder` and those above it where they are missing, each with its name synced. Raises `StorageFault`."""
-    with storage_faults(folder):
-        missing = [each for each in (folder.absolute(), *folder.absolute().parents) if not each.is_dir()]
-        for each in reversed(missing):
-            if os.path.lexists(each) and not each.is_dir():
-                what = "a link that leads nowhere" if each.is_symlink() else "a file"
-                found = f"it is {what}, and a folder is needed"
-                raise StorageFault(str(folder if each == missing[0] else each), found, _NAME_FOLDER)
-            each.mkdir(exist_ok=True)
-            sync_folder(each.parent)
-
-
-@contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -287,8 +258,8 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
     where = str(path or "memory")
-    with storage_faults(where):
-        name = path.absolute() if path else ":memory:"  # a relative one that begins with file: would be a URI
+    with storage_faults(where, form.repair):
+        name = path.absolute() if path else ""  # a relative one that begins with file: would be a URI
         connection = sqlite3.connect(name, isolation_level=None, check_same_thread=False)
         try:
             _demand(connection, where, "busy_timeout", PATIENCE)
@@ -296,6 +267,8 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
             if fresh:
                 connection.execute(f"PRAGMA page_size={PAGE}")
             _demand(connection, where, "journal_mode", "wal" if path else "memory")
+            if not path:
+                _demand(connection, where, "cache_size", CACHE)
             _demand(connection, where, "synchronous", 2, "FULL")
             _demand(connection, where, "fullfsync", 1)
             _demand(connection, where, "checkpoint_fullfsync", 1)
@@ -318,12 +291,16 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
     return connection
 
 
-def _open_follower(path: Path, form: Format) -> sqlite3.Connection | None:
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _open_follower(path: Path, form: Format, immutable: bool) -> sqlite3.Connection | None:
     """None while the writer has not yet made the file or its tables."""
     if not os.path.exists(path):
         return None
-    with storage_faults(path):
-        address = f"file:{quote(os.fsencode(path.absolute()))}?mode=ro"
+    with storage_faults(path, form.repair):
+        address = f"file:{quote(os.fsencode(path.absolute()))}?mode=ro{'&immutable=1' * immutable}"
         connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         try:
             _demand(connection, str(path), "busy_timeout", PATIENCE)
@@ -357,31 +334,3 @@ def _check_format(connection: sqlite3.Connection, where: str, form: Format) -> N
     if version != form.version:
         found = f"its format is {version}, and this Triplecast reads {form.version}"
         raise StorageFault(where, found, "use the Triplecast that wrote it")
-
-
-def _fault(where: str, error: sqlite3.Error) -> StorageFault:
-    code = getattr(error, "sqlite_errorcode", 0)
-    if code in _NO_SPACE or (code == sqlite3.SQLITE_IOERR_WRITE and _no_more_can_be_written(where)):
-        return StorageFull(where, f"there is no space to write ({error})", _MAKE_SPACE)
-    if code in _LOST_WRITES:
-        return StorageFault(where, f"the disk refused to sync ({error})", "check the disk, then start again")
-    if code & 0xFF in _DAMAGE or "decode" in str(error):
-        return StorageFault(where, f"the file is damaged ({error})", _RESTORE)
-    if code & 0xFF in _HELD:
-        return StorageFault(where, f"another program holds it locked ({error})", "close that program and try again")
-    return StorageFault(where, f"SQLite cannot use it ({error})", _CHECK_DISK)
-
-
-def _no_more_can_be_written(where: str) -> bool:
-    """Whether the last write failed for space. SQLite tells a full disk only; a quota and a limit of file sizes look
-    like a broken disk, until somebody else tries to write as much as far behind the start of a file."""
-    path = Path(where)
-    try:
-        files = [path, path.with_name(f"{path.name}-wal")]
-        end = max((file.stat().st_size for file in files if file.exists()), default=0)
-        with tempfile.TemporaryFile(dir=path.parent) as probe:
-            written = os.pwrite(probe.fileno(), bytes(2 * PAGE), end)
-            os.fsync(probe.fileno())
-    except OSError as error:
-        return error.errno in _NO_SPACE_ERRORS
-    return written < 2 * PAGE

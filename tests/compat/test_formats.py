@@ -19,9 +19,9 @@ from triplecast.journal.record import JOURNAL
 from triplecast.model.answers import OperatorResult
 from triplecast.model.publication import Draft, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, read_lease
-from triplecast.outbox import Notification, OpenPart, Outbox, UndecidedPair
-from triplecast.outbox.reader import Counts, Cursor
+from triplecast.outbox import Cursor, Notification, OpenPart, Outbox, UndecidedPair
 from triplecast.outbox.tables import OUTBOX
+from triplecast.sqlite import Format
 from triplecast.taxonomy import Taxonomy
 
 HERE = Path(__file__).parent
@@ -66,7 +66,8 @@ def write_outbox(folder: Path) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for name in ("journal", "outbox"):
-        (tmp_path / f"{name}.sqlite").write_bytes(gzip.decompress((HERE / f"{name}-1.sqlite.gz").read_bytes()))
+        (file,) = HERE.glob(f"{name}-*.gz")
+        (tmp_path / f"{name}.sqlite").write_bytes(gzip.decompress(file.read_bytes()))
     return tmp_path
 
 
@@ -90,11 +91,11 @@ def test_a_journal_of_format_1_opens(folder: Path) -> None:
         assert (again.position, again.version, again.accepted_at) == (10, 2, TIME)
 
 
-def test_an_outbox_of_format_1_opens(folder: Path) -> None:
+def test_an_outbox_of_format_2_opens(folder: Path) -> None:
     key = "b9886b0b0998ffb949f3bec6768a3330"
     with Outbox.open(folder, epoch=9) as outbox:
         outbox.check()
-        assert (outbox.state[:5], outbox.counts()) == ((9, 8, 1, 1, 0), Counts(1, 3, 1, 1, 1))
+        assert outbox.state[:5] == (9, 8, 1, 1, 0)
         assert outbox.pending(0, 9) == ([2, 4], [(2, 4), (4, 5)], PARTS)
         outbox.settle(batch([(2, 4, "[{}]")]), 4, lambda ids: [])
         (pair,) = outbox.undecided()
@@ -102,15 +103,13 @@ def test_an_outbox_of_format_1_opens(folder: Path) -> None:
         first, *later = outbox.notifications()
         assert first == Notification(Cursor(9, 1), first.id, 1, "added", "urn:graph", 1, 4, "a.rq", "ada", "[]", AT)
         assert first.id == f"{key}-4"
-        assert [(each.position, each.bindings) for each in later] == [(2, "[{}]"), (3, "[]")]
+        assert [(each.position, each.json) for each in later] == [(2, "[{}]"), (3, "[]")]
 
 
 @pytest.mark.parametrize(("name", "form"), [("journal", JOURNAL), ("outbox", OUTBOX)])
-def test_every_format_has_its_file(name: str, form: object) -> None:
-    assert sorted(path.name for path in HERE.glob(f"{name}-*.gz")) == [
-        f"{name}-{version}.sqlite.gz"
-        for version in range(1, form.version + 1)  # type: ignore[attr-defined]
-    ]
+def test_every_format_has_its_file(name: str, form: Format) -> None:
+    """None was released yet, so there is one of each."""
+    assert [path.name for path in HERE.glob(f"{name}-*.gz")] == [f"{name}-{form.version}.sqlite.gz"]
 
 
 if __name__ == "__main__":

@@ -79,9 +79,11 @@ def test_the_readme_snippet_prints_what_it_says() -> None:
 def test_the_readmes_command_prints_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
     from triplecast.cli import main
 
-    ((command, shown),) = re.findall(r"\$ triplecast (match .*)\n(.*)\n", README)
-    assert main([str(ROOT / part) if part.startswith("examples/") else part for part in command.split()]) == 0
-    assert matches(shown + "\n…\n", capsys.readouterr().out)
+    ((command, shown),) = re.findall(r"\$ triplecast (match .*\\\n.*)\n((?:.*\n)+?)```", README)
+    parts = command.replace("\\\n", "").split()
+    assert main([str(ROOT / part) if part.startswith("examples/") else part for part in parts]) == 0
+    assert shown.count("\n") == 3
+    assert matches(shown, capsys.readouterr().out)
 
 
 def test_the_readme_counts_what_the_samples_give(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.engine.test_peak_memory import PEAK
 from triplecast.compile.cases import RESIDUAL_LIMIT
 from triplecast.compile.plan import ATOMS_LIMIT, BRANCHES_LIMIT, CASES_LIMIT, PATTERNS_LIMIT
 from triplecast.compile.refusals import LARGEST
@@ -13,7 +14,7 @@ from triplecast.evaluate import DEFAULT_STEPS
 from triplecast.evaluate.evaluator import QUERIES_A_REQUEST
 from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.languages.refusals import MAX_CHARACTERS, MAX_DEPTH, MAX_NESTING, MAX_TOKENS
-from triplecast.model.match import INDEX_SOLUTIONS
+from triplecast.model.match import ANSWER_LIMITS, INDEX_SOLUTIONS
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.taxonomy import TRIPLES_LIMIT
 from triplecast.text.needed import ALTERNATIVES_LIMIT
@@ -28,7 +29,7 @@ STATED = (
     ("language.md", f"and clauses such as `FILTER`, `VALUES`, `OPTIONAL`|{LARGEST.patterns:,}|"),
     ("language.md", f"|operators, functions and mentions of variables in expressions|{LARGEST.operators:,}|"),
     ("language.md", f"multiplied out into at most {CASES_LIMIT} conjunctions"),
-    ("language.md", f"at most {PATTERNS_LIMIT} triple patterns and {ATOMS_LIMIT} comparisons"),
+    ("language.md", f"{PATTERNS_LIMIT} triple patterns or {ATOMS_LIMIT} comparisons of one"),
     ("language.md", f"|more than {CASES_LIMIT} conjunctions, {PATTERNS_LIMIT} triple patterns or {ATOMS_LIMIT} comp"),
     ("language.md", f"calculated after the join has at most {RESIDUAL_LIMIT} parts"),
     ("language.md", f"a `UNION` with more than {BRANCHES_LIMIT} alternatives"),
@@ -38,6 +39,10 @@ STATED = (
     ("language.md", f"An owner may hold {BROAD_PER_OWNER} broad subscriptions"),
     ("language.md", f"|solutions that the index finds for one conjunction|{INDEX_SOLUTIONS:,}|"),
     ("language.md", f"|triples that its join tries|{STEPS_LIMIT:,}|"),
+    ("language.md", f"order of registration|{ANSWER_LIMITS.publication >> 20} MiB|undecided: `answers: …`|"),
+    ("language.md", f"operators, likewise|{ANSWER_LIMITS.waiting >> 20} MiB|undecided: `operators: …`|"),
+    ("language.md", f"Publishing takes at most {PEAK} MiB for that"),
+    ("matching.md", f"cut where its answers exceed {ANSWER_LIMITS.publication >> 20} MiB"),
     ("matching.md", f"`STEPS_LIMIT` {STEPS_LIMIT:,} triples tried and `SOLUTIONS_LIMIT` {INDEX_SOLUTIONS:,} solutions"),
     ("taxonomy.md", f"An entailed graph has at most {TRIPLES_LIMIT:,} triples"),
 )

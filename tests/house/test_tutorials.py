@@ -20,7 +20,8 @@ MATCHED = """
 import json
 import pandas
 with open("matches.json", "w") as written:
-    print(json.dumps({"publication": "urn:1", "bindings": [{"n": "1"}, {"n": "2"}]}), file=written)
+    answer = {"head": {"vars": ["n"]}, "results": {"bindings": [{"n": {"type": "uri", "value": "a:b"}}] * 2}}
+    print(json.dumps({"publication": "urn:1", "subscription": "a.rq", "answer": answer}), file=written)
 """
 PROGRAMS = {
     "docs/publish-feeds.md": "",

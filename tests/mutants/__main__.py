@@ -1,5 +1,5 @@
 """Plants each fault in a copy of the sources and runs the 20,000 pairs of `make test` over it, and as many of the next
-seeds where these do not catch it: all must be caught.
+seeds where these do not catch it, or the tests that the fault names: all must be caught.
 
 python -m tests.mutants [--only NAME …]
 """
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.conftest import DEFAULT_SEED
@@ -56,6 +57,17 @@ def run_pairs(folder: Path, seed: int) -> subprocess.CompletedProcess[str]:
     )
 
 
+def run_tests(folder: Path, tests: Sequence[str]) -> str:
+    """Whether some of the unit tests fail over the sources in `folder`/src."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder / "src"), str(PROJECT)])}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", *tests]
+    result = subprocess.run(
+        command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=1_200, check=False
+    )
+    outcomes = {0: SURVIVED, 1: CAUGHT}
+    return outcomes.get(result.returncode, f"{BROKEN}: exit code {result.returncode}")
+
+
 def judge(result: subprocess.CompletedProcess[str]) -> str:
     """`CAUGHT` only where the product gave an answer, and the oracles another one."""
     if result.returncode == 0:
@@ -80,6 +92,10 @@ def try_mutant(mutant: Mutant | None, scratch: Path) -> str:
     )
     if mutant:
         plant(mutant, folder / "src" / "triplecast")
+        if mutant.tests:
+            outcome = run_tests(folder, mutant.tests)
+            shutil.rmtree(folder)
+            return outcome
     for seed in range(DEFAULT_SEED, DEFAULT_SEED + (SEEDS if mutant else 1)):
         result = run_pairs(folder, seed)
         if result.returncode:

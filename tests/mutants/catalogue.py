@@ -15,6 +15,11 @@ class Mutant(NamedTuple):
     old: str
     """Occurs exactly once in the file."""
     new: str
+    tests: tuple[str, ...] = ()
+    """Files of tests that catch it; without them the differential test does."""
+
+
+OUTBOX = tuple(f"tests/unit/outbox/test_outbox{name}.py" for name in ("", "_late", "_end", "_writer"))
 
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -298,7 +303,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "rows-in-reverse-order",
-        "kernels/rows.py",
+        "kernels/row_order.py",
         "            return a < b\n    return bool(terms.length[left]",
         "            return a > b\n    return bool(terms.length[left]",
     ),
@@ -337,5 +342,82 @@ MUTANTS: tuple[Mutant, ...] = (
         "kernels/pairing.py",
         "        while rest and word + length < last:\n",
         "        while rest and word + length < last - (length > 0):\n",
+    ),
+    Mutant(
+        "pruning-forgets-the-first-publication-left",
+        "outbox/outbox.py",
+        "position if left is None else left - 1)",
+        "position if left is None else left)",
+        OUTBOX,
+    ),
+    Mutant(
+        "pruning-overlooks-late-notifications",
+        "outbox/outbox.py",
+        "return int(position if late is None else min(position, late))",
+        "return int(position)",
+        OUTBOX,
+    ),
+    Mutant(
+        "undecided-pairs-pruned-beyond-progress",
+        "outbox/outbox.py",
+        "    upto = min(upto, state.progress)\n",
+        "",
+        OUTBOX,
+    ),
+    Mutant(
+        "publication-deleted-that-a-notification-needs",
+        "outbox/outbox.py",
+        "[(min(forgotten if needed is None else needed - 1, forgotten) + 1,)]",
+        "[(forgotten + 1,)]",
+        OUTBOX,
+    ),
+    Mutant(
+        "pruned-not-noted",
+        "outbox/outbox.py",
+        "state._replace(pruned=last)",
+        "state",
+        OUTBOX,
+    ),
+    Mutant(
+        "told-falls-in-a-replay",
+        "outbox/outbox.py",
+        "max(state.told, upto))",
+        "upto)",
+        OUTBOX,
+    ),
+    Mutant(
+        "progress-includes-the-pending-publication",
+        "outbox/outbox.py",
+        "told if open is None else open - 1",
+        "told if open is None else open",
+        OUTBOX,
+    ),
+    Mutant(
+        "last-publication-recorded-again",
+        "outbox/outbox.py",
+        "new = batch.between(state.told, upto)",
+        "new = batch.between(state.told - 1, upto)",
+        OUTBOX,
+    ),
+    Mutant(
+        "prune-not-in-the-end-mark",
+        "outbox/outbox.py",
+        "            self._mark(after)\n",
+        "",
+        OUTBOX,
+    ),
+    Mutant(
+        "told-not-in-the-end-mark",
+        "outbox/tables.py",
+        "return self.epoch, self.told, self.sequence, self.pruned",
+        "return self.epoch, self.sequence, self.sequence, self.pruned",
+        OUTBOX,
+    ),
+    Mutant(
+        "replay-of-a-forgotten-publication-differs",
+        "outbox/outbox.py",
+        "if position in kept or position > forgotten)",
+        "if position in kept)",
+        OUTBOX,
     ),
 )

@@ -129,6 +129,8 @@ class Draft:
                 q.Repeat(link, 0, True),
                 q.Repeat(link, 0, False),
                 q.Repeat(q.Choice(link, other), 1, True),
+                q.Repeat(q.Repeat(link, 0, False), 1, True),
+                q.Chain(q.Repeat(link, 0, False), q.Repeat(other, 0, True)),
                 q.NoneOf((other.predicate,)),
                 q.NoneOf((other.predicate,), (link.predicate,)),
             )

@@ -1,4 +1,9 @@
-"""Generated RDQL through the index and the evaluator, against the slow reader of RDQL in `tests/reference/rdql.py`."""
+"""Generated RDQL through the index and the evaluator, against the slow reader of RDQL in `tests/reference/rdql.py`.
+
+No test saw that `~~`, `langeq`, unknown escapes and constants with tag and datatype were refused: generator and reader
+were written from Jena's tutorial, not from its grammar, and both lacked what the grammar has more.
+Queries drawn from all productions of the grammar show it.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +31,38 @@ TEXTS = (
     *("NaN", "INF", "24\\n", "http://e/n1", "_:b0", "12345678901234567890", "1e30", "0.1234567890123456789"),
 )
 OTHERS = (
-    *('"24"@en', '"abc"@en', '"abc"@de', "1", "24", "2.5", "25e0", "true", "9007199254740993", "12345678901234567"),
+    *(
+        '"24"@en',
+        '"abc"@en',
+        '"abc"@en-GB',
+        '"abc"@de',
+        "1",
+        "24",
+        "2.5",
+        "25e0",
+        "true",
+        "9007199254740993",
+        "12345678901234567",
+    ),
     *(f'"24"^^<{XSD}byte>', f'"x"^^<{XSD}integer>', f'"0.1"^^<{XSD}float>', f'"NaN"^^<{XSD}double>'),
     *('"x"^^<http://e/type>', f'"2026-01-01"^^<{XSD}date>', f'"2026-01-02"^^<{XSD}date>', f'"24"^^<{XSD}string>'),
 )
-COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "eq", "ne", "EQ", "ne")
-PATTERNS = ("/^a/", "/A/i", "/[0-9]+/", "/n1$/", "/b c/", "/\\./", "/_/")
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "=", "≠", "eq", "ne", "EQ", "ne", "eq", "ne")
+PATTERNS = (
+    "/^a/",
+    "/A/i",
+    "/[0-9]+/",
+    "/n1$/",
+    "/b c/",
+    "/\\./",
+    "/_/",
+    "/^\\-3$/",
+    "/p:\\/\\/e/",
+    "m!p://e!",
+    "m!\\.|A!i",
+)
+LANGUAGES = ("en", "EN", "en-gb", "de", "fr", "", "*", "e", "en-")
+KNOWN_ESCAPES = "tbnrfuU\"'\\"
 
 
 class Written(NamedTuple):
@@ -52,7 +83,9 @@ def text(written: str) -> Written:
 
 def other(written: str) -> Written:
     if written[0] == '"':
-        return Written(written.replace(f"^^<{XSD}string>", ""), (written,))
+        void = written.replace("^^", "@en^^")
+        ntriples = written.replace(f"^^<{XSD}string>", "").replace("@en-GB", "@en-gb")
+        return Written(ntriples, (written, written, void))
     kinds = (("true", "boolean"), ("e", "double"), (".", "decimal"), ("", "integer"))
     name = next(name for sign, name in kinds if sign in written)
     return Written(f'"{written}"^^<{XSD}{name}>', (written,))
@@ -109,14 +142,25 @@ class Writer:
         written = []
         for term, share in zip(chance.choice(self.triples), (0.7, 0.15, 0.75), strict=True):
             if term.choices and chance.random() >= share:
-                written.append(chance.choice(term.choices))
+                written.append(self.escaped(chance.choice(term.choices)))
+            elif chance.random() < 0.06:
+                written.append("*")
             else:
                 key = term.ntriples if chance.random() < 0.85 else f"{term.ntriples} {len(names)}"
                 written.append(names.setdefault(key, f"?v{len(names)}"))
-        return f"({chance.choice((', ', ' ')).join(written)})"
+        return f"({chance.choice((', ', ' ') if '*' not in written else (', ',)).join(written)})"
+
+    def escaped(self, constant: str) -> str:
+        """With an unknown escape somewhere in a string."""
+        end = max(constant.rfind('"'), constant.rfind("'"))
+        places = [at for at in range(1, end) if constant[at] not in KNOWN_ESCAPES and constant[at - 1] != "\\"]
+        if constant[0] not in "\"'" or not places or self.chance.random() < 0.9:
+            return constant
+        at = self.chance.choice(places)
+        return f"{constant[:at]}\\{constant[at:]}"
 
     def constant(self) -> str:
-        return self.chance.choice(self.chance.choice((*self.values, *self.values, *self.nodes)).choices)
+        return self.escaped(self.chance.choice(self.chance.choice((*self.values, *self.values, *self.nodes)).choices))
 
     def condition(self, names: Sequence[str], depth: int) -> str:
         chance, kind = self.chance, self.chance.random()
@@ -124,16 +168,18 @@ class Writer:
             sides = (self.condition(names, depth - 1), self.condition(names, depth - 1))
             return f"({sides[0]} {chance.choice(('&&', '||'))} {sides[1]})"
         if depth and kind < 0.3:
-            return f"!({self.condition(names, depth - 1)})"
+            return f"{chance.choice('!!~')}({self.condition(names, depth - 1)})"
         variable = chance.choice(names)
         if kind < 0.4:
-            return f"{variable} {chance.choice(('=~', '!~'))} {chance.choice(PATTERNS)}"
+            return f"{variable} {chance.choice(('=~', '~~', '!~'))} {chance.choice(PATTERNS)}"
+        if kind < 0.43:
+            return f"{variable} langeq '{chance.choice(LANGUAGES)}'"
         if kind < 0.45:
             return variable
         second = chance.choice(names) if kind < 0.55 else self.constant()
         if kind < 0.65:
             variable = f"{variable} {chance.choice(('+', '-', '*'))} {chance.choice(('1', '2', '2.5e0'))}"
-            return f"{variable} {chance.choice(COMPARISONS[:6])} {second}"
+            return f"{variable} {chance.choice(COMPARISONS[:8])} {second}"
         sides = (variable, second) if chance.random() < 0.8 else (second, variable)
         return f"{sides[0]} {chance.choice(COMPARISONS)} {sides[1]}"
 

@@ -37,10 +37,12 @@ def _pairs(segment: Segment, texts: Sequence[bytes]) -> set[tuple[int, int]]:
     with Matcher() as matcher:
         snapshot = Snapshot(10**8, (segment,), NO_REMOVALS)
         for first in range(0, len(texts), 100):
-            matched = matcher.match(snapshot, _publications(texts[first : first + 100]))
-            assert (matched.stats.candidates, matched.undecided) == (0, ())
-            number = np.searchsorted(segment.tables.registrations, matched.registration)
-            found.update(zip((matched.publication + first).tolist(), number.tolist(), strict=True))
+            place = first
+            for publications, matched in matcher.match_pieces(snapshot, _publications(texts[first : first + 100])):
+                assert (matched.stats.candidates, matched.undecided) == (0, ())
+                number = np.searchsorted(segment.tables.registrations, matched.registration)
+                found.update(zip((matched.publication + place).tolist(), number.tolist(), strict=True))
+                place += len(publications)
     return found
 
 

@@ -1,7 +1,8 @@
 """Reads RDQL by recursive descent and answers it by trying every triple for every pattern (semantics 7.1).
 
-Jena's grammar, and the cluster paper's ``AND`` between patterns and ``SUCHTHAT`` inside one. Prefixes are known only at
-the end of a text, so nodes stay tokens until a term is asked for. Functions are those that `answer` is given, by IRI.
+Jena's grammar, and the cluster paper's ``AND`` between patterns, ``SUCHTHAT`` inside one, ``=`` and ``≠``. Prefixes
+are known only at the end of a text, so nodes stay tokens until a term is asked for. Functions are those that `answer`
+is given, by IRI.
 """
 
 from __future__ import annotations
@@ -23,15 +24,26 @@ _TOKENS = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)
       | (?P<variable>\?\w+) | (?P<iri><[^<>\s]+>) | (?P<name>[A-Za-z]\w*:[\w-]*)
       | (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-      | (?P<match>[=!]~\s*/(?:[^/\\]|\\.)*/[a-z]*)
+      | (?P<match>[=!~]~\s*(?:/(?:[^/\\]|\\.)*/|m!(?:[^!\\]|\\.)*!)[a-z]*)
       | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) | (?P<word>\w+)
-      | (?P<sign>@|\^\^|&&|\|\||[=!<>]=|.)""",
+      | (?P<tag>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
+      | (?P<sign>\^\^|&&|\|\||[=!<>]=|.)""",
     re.VERBOSE | re.DOTALL,
 )
+_UNKNOWN_ESCAPE = re.compile(r"((?:\\\\)*)\\([^tbnrf\"'\\uU])")
+"""Stands for its character."""
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _POINT = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+)")
 _EXPONENT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
-_LEVELS = (("||",), ("&&",), ("eq", "ne"), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/"))
+_LEVELS = (
+    ("||",),
+    ("&&",),
+    ("eq", "ne", "langeq"),
+    ("==", "!=", "=", "≠"),
+    ("<", "<=", ">", ">="),
+    ("+", "-"),
+    ("*", "/"),
+)
 """Binary operators, those that bind least first."""
 
 
@@ -138,9 +150,9 @@ class _Reader:
         nodes = []
         for _ in range(3):
             self.take(",") if nodes else None
-            nodes.append(self.leaf())
+            nodes.append(("any", "*") if self.take("*") else self.leaf())
         self.need(")")
-        if any(node[0] not in ("variable", "iri", "name") for node in nodes[:2]):
+        if any(node[0] not in ("variable", "iri", "name", "any") for node in nodes[:2]):
             raise Misread("a literal as subject or predicate")
         self.asked.patterns.append((nodes[0], nodes[1], nodes[2]))
 
@@ -149,9 +161,11 @@ class _Reader:
         if text in ("-", "+"):
             return ("number", text + self.next()[1])
         if kind == "text":
-            if self.take("@"):
-                return ("tagged", text, self.next()[1])
-            return ("typed", text, self.next()) if self.take("^^") else (kind, text)
+            tagged = self.at < len(self.tokens) and self.tokens[self.at][0] == "tag"
+            tag = self.next()[1][1:] if tagged else ""
+            if self.take("^^"):
+                return ("typed", text, self.next())
+            return ("tagged", text, tag) if tagged else (kind, text)
         if kind in ("variable", "iri", "name", "number") or text.lower() in ("true", "false"):
             return (kind, text)
         raise Misread(f"no node: {text}")
@@ -170,9 +184,9 @@ class _Reader:
             left = (operator, left, self.expression(level + 1))
 
     def unary(self) -> Any:
-        operator = self.take("!", "-", "+")
+        operator = self.take("!", "~", "-", "+")
         if operator is not None:
-            return (f"u{operator}", self.unary())
+            return ("u!" if operator == "~" else f"u{operator}", self.unary())
         if self.take("("):
             inner = self.expression()
             self.need(")")
@@ -197,8 +211,10 @@ def _rows(asked: Asked, triples: tuple[Triple, ...], number: int, row: Row) -> I
     for triple in triples:
         bound = dict(row)
         for node, term in zip(asked.patterns[number], triple, strict=True):
-            wanted = bound.setdefault(node[1], term) if node[0] == "variable" else _term(asked, node)
-            if wanted != term:
+            wanted = (
+                bound.setdefault(node[1], term) if node[0] == "variable" else node[0] != "any" and _term(asked, node)
+            )
+            if wanted and wanted != term:
                 break
         else:
             yield from _rows(asked, triples, number + 1, bound)
@@ -214,7 +230,7 @@ def _term(asked: Asked, node: Any) -> Term:
         return literal(text, XSD + name)
     if kind == "word":
         return literal(text.lower(), XSD + "boolean")
-    lexical = unescape(text[1:-1])
+    lexical = unescape(_UNKNOWN_ESCAPE.sub(r"\1\2", text[1:-1]))
     if kind == "tagged":
         return literal(lexical, language=node[2])
     return literal(lexical, _term(asked, node[2])[1] if kind == "typed" else STRING)
@@ -242,14 +258,36 @@ def _value(asked: Asked, expression: Any, row: Row) -> Term:
         name = _term(asked, arguments[0])[1]
         return asked.functions[name](*(_value(asked, argument, row) for argument in arguments[1:]))
     terms = [_value(asked, argument, row) for argument in arguments]
+    if operator == "langeq":
+        return TRUE if _has_language(*terms) else FALSE
+    if operator in ("eq", "ne") and any(_is_exact(asked, argument) for argument in arguments):
+        return TRUE if (terms[0] == terms[1]) == (operator == "eq") else FALSE
     if operator in ("eq", "ne"):
         return TRUE if (_text(terms[0]) == _text(terms[1])) == (operator == "eq") else FALSE
     numbers = [_number(term) for term in terms]
     if operator == "u!":
         return FALSE if effective_boolean(numbers[0]) else TRUE
-    if operator in ("==", "!=", "<", "<=", ">", ">="):
-        return TRUE if compare("=" if operator == "==" else operator, *numbers) else FALSE
+    operator = {"==": "=", "≠": "!="}.get(operator, operator)
+    if operator in ("=", "!=", "<", "<=", ">", ">="):
+        return TRUE if compare(operator, *numbers) else FALSE
     return FUNCTIONS[operator](*numbers)
+
+
+def _is_exact(asked: Asked, expression: Any) -> bool:
+    """Whether it is a constant with a tag, or with a datatype that is not that of strings."""
+    return expression[0] == "leaf" and expression[1][0] in ("tagged", "typed") and _is_no_string(asked, expression[1])
+
+
+def _is_no_string(asked: Asked, leaf: Any) -> bool:
+    return _term(asked, leaf)[2] != STRING
+
+
+def _has_language(term: Term, wanted: Term) -> bool:
+    """A tag with a hyphen is compared whole, another with the first part of the literal's."""
+    if term[0] != "literal":
+        return False
+    language = wanted[1].lower()
+    return (term[3] if "-" in language else term[3].split("-")[0]) == language
 
 
 def _connected(asked: Asked, decisive: bool, arguments: list[Any], row: Row) -> Term:
@@ -266,10 +304,10 @@ def _connected(asked: Asked, decisive: bool, arguments: list[Any], row: Row) -> 
 
 
 def _matched(text: str, written: str) -> Term:
-    found = re.fullmatch(r"([=!])~\s*/(.*)/([a-z]*)", written, re.DOTALL)
+    found = re.fullmatch(r"([=!~])~\s*(?:/|m!)(.*)[/!]([a-z]*)", written, re.DOTALL)
     assert found is not None
     flags = re.IGNORECASE if "i" in found[3] else 0
-    return TRUE if (re.search(found[2], text, flags) is not None) == (found[1] == "=") else FALSE
+    return TRUE if (re.search(found[2], text, flags) is not None) == (found[1] != "!") else FALSE
 
 
 def _number(term: Term) -> Term:

@@ -19,6 +19,8 @@ EXACT, FLOAT, DOUBLE = "exact", "float", "double"
 NUMERIC = (EXACT, FLOAT, DOUBLE)
 ILL, UNKNOWN, TAGGED = "ill-typed", "unrecognised", "tagged"
 TIMES = ("dateTime", "date", "time", "gYear", "gYearMonth")
+MOST_DIGITS = 18
+"""Of a decimal on either side of its point, of a year, and of each field of a duration (semantics 3.3)."""
 HALF_A_DAY_AND_TWO = Fraction(14 * 3600)
 
 
@@ -115,9 +117,13 @@ def _integer(lexical: str, least: int | None, greatest: int | None) -> Value:
 def _decimal(lexical: str) -> Value:
     if not _DECIMAL.fullmatch(lexical):
         return Value(ILL, None)
-    if len(lexical.lstrip("+-").replace(".", "").strip("0")) > 18:
-        return Value(ILL, None)
-    return Value(EXACT, Fraction(lexical))
+    number = Fraction(lexical)
+    return Value(EXACT, number) if fits_decimal(number) else Value(ILL, None)
+
+
+def fits_decimal(number: Fraction) -> bool:
+    """Whether `MOST_DIGITS` on either side of the point write the number."""
+    return abs(number) < 10**MOST_DIGITS and (number * 10**MOST_DIGITS).denominator == 1
 
 
 def _floating(lexical: str, name: str) -> Value:
@@ -165,6 +171,8 @@ def _time(lexical: str, name: str) -> Value:
         hours, minutes, seconds = int(parts[0]), int(parts[1]), Fraction(parts[2])
     else:
         month, day = 1, 1
+        if len(parts[0].lstrip("-")) > MOST_DIGITS:
+            return Value(ILL, None)
         year = int(parts[0])
         if len(parts) > 1:
             month = int(parts[1])
@@ -207,14 +215,23 @@ def _duration(lexical: str, name: str) -> Value:
         if match is None:
             return Value(ILL, None)
         sign, years, months = match.groups()
+        if not _short(years, months):
+            return Value(ILL, None)
         size = Fraction(int(years or 0) * 12 + int(months or 0))
     else:
         match = _SECONDS.fullmatch(lexical)
         if match is None:
             return Value(ILL, None)
         sign, days, hours, minutes, seconds = match.groups()
+        whole, _, fraction = (seconds or "").partition(".")
+        if not _short(days, hours, minutes, whole) or len(fraction.rstrip("0")) > MOST_DIGITS:
+            return Value(ILL, None)
         size = int(days or 0) * 86400 + int(hours or 0) * 3600 + int(minutes or 0) * 60 + Fraction(seconds or 0)
     return Value(name, -size if sign else size)
+
+
+def _short(*fields: str | None) -> bool:
+    return all(len((field or "").lstrip("0")) <= MOST_DIGITS for field in fields)
 
 
 # ---- comparisons (semantics 3.3 to 3.6) -------------------------------------------------------------------

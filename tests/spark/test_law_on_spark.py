@@ -80,7 +80,7 @@ class Desk:
 
 def rows_of(told: Sequence[Notification]) -> Rows:
     assert len({(row.publication, row.version, row.registration) for row in told}) == len(told)
-    return {(row.publication, str(row.subscription)): len(json.loads(row.bindings)) for row in told}
+    return {(row.publication, str(row.subscription)): len(json.loads(row.json)) for row in told}
 
 
 def test_same_pairs_and_row_counts_as_the_oracle_and_as_match(tmp_path: Path, spark: SparkSession, seed: int) -> None:

@@ -104,7 +104,7 @@ def everything(place: Workplace) -> tuple[dict[str, str], dict[str, str]]:
     """Notifications and reasons of undecided pairs, by id."""
     with OutboxReader.read_only(place.output) as outbox:
         outbox.check()
-        return {each.id: each.bindings for each in outbox.notifications()}, {
+        return {each.id: each.json for each in outbox.notifications()}, {
             pair.id: pair.reason for pair in outbox.undecided()
         }
 

@@ -63,7 +63,7 @@ def test_the_answers_are_those_of_an_engine(tmp_path: Path, spark: SparkSession)
     told: dict[tuple[str, str], str] = {}
     with OutboxReader.read_only(place.output) as outbox:
         for each in outbox.notifications():
-            told[each.publication, each.subscription.removesuffix(".rq")] = each.bindings
+            told[each.publication, each.subscription.removesuffix(".rq")] = each.json
         undecided = {(pair.publication, pair.subscription.removesuffix(".rq")) for pair in outbox.undecided()}
     wanted: dict[tuple[str, str], str] = {}
     with Engine() as engine:

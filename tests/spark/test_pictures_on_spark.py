@@ -117,7 +117,7 @@ def test_each_picture_is_looked_at_once_and_counts_are_those_drawn(tmp_path: Pat
     with OutboxReader.read_only(output) as outbox:
         assert list(outbox.undecided()) == []
         for each in outbox.notifications():
-            rows = json.loads(each.bindings)
+            rows = json.loads(each.json)
             told[each.subscription, each.publication] = [
                 int(from_ntriples(row["n"]).value) if "n" in row else None for row in rows
             ]

@@ -49,7 +49,7 @@ def test_a_b_a_are_three_versions(tmp_path: Path, spark: SparkSession) -> None:
     for kind in (3, 4, 3):
         place.write("a.ttl", document(1, kind))
         place.run(spark)
-    found = [(row.version, row.bindings) for row in place.outbox() if row.subscription == "narrow.rq"]
+    found = [(row.version, row.json) for row in place.outbox() if row.subscription == "narrow.rq"]
     assert [version for version, _ in found] == [1, 3]
     assert [row.version for row in place.outbox() if row.subscription == "joined.rq"] == [1, 2, 3]
 
@@ -96,7 +96,7 @@ def test_subscriptions_hold_from_their_own_position(tmp_path: Path, spark: Spark
         {"ask/dated.rq"} if 9 < 6 else set()
     )
     (narrow,) = [row for row in new if row.subscription == "narrow.rq"]
-    assert narrow.bindings == '[{"t":"<http://e/n>"}]'
+    assert narrow.json == '[{"t":"<http://e/n>"}]'
 
 
 @pytest.mark.slow

@@ -73,4 +73,4 @@ def _told_by_engine(asked: Path, inbox: Path) -> list[Told]:
 
 
 def _rows(notifications: object) -> list[Told]:
-    return sorted((row.publication, row.version, row.subscription, row.bindings) for row in notifications)  # type: ignore[attr-defined]
+    return sorted((row.publication, row.version, row.subscription, row.json) for row in notifications)  # type: ignore[attr-defined]

@@ -69,16 +69,14 @@ class Workplace:
             return list(outbox.notifications())
 
     def told(self) -> list[Told]:
-        return sorted((row.publication, row.version, row.subscription, row.bindings) for row in self.outbox())
+        return sorted((row.publication, row.version, row.subscription, row.json) for row in self.outbox())
 
     def told_without_spark(self) -> list[Told]:
         """What one engine in memory tells of the files as they are now."""
         with Engine() as engine:
             engine.subscribe_many(load_subscriptions([self.subscriptions]).subscriptions)
             engine.publish_many(document for document in read_documents([self.inbox]))  # type: ignore[misc]
-            return sorted(
-                (row.publication, row.version, row.subscription, row.bindings) for row in engine.notifications()
-            )
+            return sorted((row.publication, row.version, row.subscription, row.json) for row in engine.notifications())
 
 
 def document(number: int, kind: int | None = None) -> str:

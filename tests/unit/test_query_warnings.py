@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from triplecast import Engine
 from triplecast.errors import QuerySyntaxError
 from triplecast.languages import parse_template
 from triplecast.model.subscription import Subscription
@@ -26,8 +27,11 @@ def warnings_of(text: str) -> tuple[str, ...]:
         ("SELECT ?x { ?x :p ?y FILTER(?z > 3) }", "?z in FILTER is bound by nothing"),
         ("SELECT ?x { ?x :p ?y } ORDER BY ?w", "?w in ORDER BY is bound by nothing"),
         ("SELECT ?x (SUM(?w) AS ?n) { ?x :p ?y } GROUP BY ?x", "?w in an aggregate is bound by nothing"),
-        ("SELECT ?x { ?x :p ?y FILTER(?y > 'abc'^^xsd:integer) }", "is never true: by its form or its bounds"),
-        ("SELECT ?x { ?x :p ?y FILTER(?y = '2026-02-30'^^xsd:date) }", "finds no value: by its form or its bounds"),
+        ("SELECT ?x { ?x :p ?y FILTER(?y > 'abc'^^xsd:integer) }", "is never true: by its form, bounds or digits"),
+        (
+            "SELECT ?x { ?x :p ?y FILTER(?y = '2026-02-30'^^xsd:date) }",
+            "compares the literal itself, not a value: by its form",
+        ),
         ("SELECT ?x { ?x :p ?y FILTER(?y < :b) }", "?y < <urn:x:b> is never true: only numbers"),
         ("SELECT ?x { ?x :p ?y FILTER('a'@en <= ?y) }", '?y >= "a"@en is never true: only numbers'),
         ("SELECT ?x { ?x :p ?y FILTER(?x = 'http://a') }", '?x = "http://a" is never true: ?x is a subject or pred'),
@@ -66,6 +70,11 @@ def warnings_of(text: str) -> tuple[str, ...]:
         ("ASK { ?x <http://purl.org/dc/termstitle> ?y }", "is not in dcterms: <http://purl.org/dc/terms/>"),
         ("ASK { ?x <http://www.w3.org/ns/dcat/byteSize> ?y }", "is not in dcat: <http://www.w3.org/ns/dcat#>"),
         ("ASK { ?x <http://www.w3.org/1999/02/22-rdf-syntax-n#type> ?y }", "is not in rdf: "),
+        ("ASK { ?x :p ?y FILTER(1 = 2) }", "is never true, whatever is published"),
+        ("ASK { ?x :p ?y FILTER(?y > 1 && 'a' < 5) }", '"a" < "5"^^'),
+        ("ASK { ?x :p ?t FILTER(?t = 'a' && ?t = 'b') }", '?t = "a" && ?t = "b" is never true: nothing equals both'),
+        ("ASK { ?x :p ?t OPTIONAL { ?t :q ?u FILTER(:a = ?u && ?u = :b) } }", "is never true: nothing equals both"),
+        ("""ASK { ?s :p ?t FILTER(ft:contains(?s, '"rail"')) }""", "?s is a subject or predicate, so no text"),
         ("ASK { ?x a <https://xmlns.com/foaf/0.1/Person> }", "is not in foaf: <http://xmlns.com/foaf/0.1/>"),
     ],
 )
@@ -90,6 +99,9 @@ def test_what_is_said(text: str, said: str) -> None:
         "SELECT ?x { ?x :p ?y FILTER(?y = 'POINT(1 1)'^^geo:wktLiteral || ?y = 'a'^^xsd:anyURI) }",
         "SELECT ?x { ?x :p ?y FILTER(?y = '10' || ?y > 'm') }",
         "ASK { 'a' ^:p ?y ; :q* ?z }",
+        "ASK { ?x :p ?y FILTER(1 = 1.0 && 1 < 2 && ?y = 1 && ?y = 1.0 && ?y = 1e0 && (?y = 2 || ?y = 3)) }",
+        "ASK { ?x :p ?y FILTER(?y = 0.1 && ?y = '0.1'^^xsd:float && ?x = :a && ?y != 'b') }",
+        """ASK { { ?s :p ?t } UNION { :a :q ?s } FILTER(ft:contains(?s, '"rail"')) }""",
         "ASK { ?x :p ?y FILTER(LCASE(?y) = 'straße' && LCASE(?y) != 'Rail' && CONTAINS(UCASE(?y), '10 %')) }",
         "ASK { ?x dcterms:issued ?y ; dc:date ?z FILTER(?y > '2026-11-01'^^xsd:date && ?z = '2026-11-01'^^xsd:date) }",
         "ASK { ?x :p ?y FILTER(?y > 2026-13-01 || ?y > 2026-1-1 || ?y + 1 > 99999999999999999999 - 1.5e0) }",
@@ -123,9 +135,9 @@ def test_a_subscription_is_told_its_doubts_and_not_too_many() -> None:
 @pytest.mark.parametrize(
     ("prefix", "hint"),
     [
-        ("dct", "write dcterms:"),
+        ("terms", "write dcterms:"),
         ("scheam", "write schema:"),
-        ("prov", "write PREFIX prov: <http://www.w3.org/ns/prov#>"),
+        ("media", "write PREFIX media: <http://search.yahoo.com/mrss/>"),
         ("zzz", "add PREFIX zzz: <…>"),
     ],
 )
@@ -133,3 +145,19 @@ def test_an_undeclared_prefix_suggests_what_was_meant(prefix: str, hint: str) ->
     with pytest.raises(QuerySyntaxError, match="is not declared") as fault:
         parse_template(f"ASK {{ ?x {prefix}:title ?y }}")
     assert fault.value.message.endswith(hint)
+
+
+@pytest.mark.parametrize("literal", ['"200"^^xsd:byte', '"maybe"^^xsd:boolean', "0.1234567890123456789"])
+def test_a_literal_without_a_value_still_equals_itself(literal: str) -> None:
+    """What a warning states is true: the query matches the identical term, and an order of it nothing."""
+    with Engine() as engine:
+        same = engine.subscribe(
+            f"PREFIX : <https://example.org/> SELECT ?x {{ ?x :p ?n FILTER(?n = {literal}) }}", id="same"
+        )
+        less = engine.subscribe(
+            f"PREFIX : <https://example.org/> SELECT ?x {{ ?x :p ?n FILTER(?n <= {literal}) }}", id="less"
+        )
+        assert "compares the literal itself" in " ".join(same.warnings)
+        assert "is never true" in " ".join(less.warnings)
+        data = f"PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> <urn:a> <https://example.org/p> {literal} ."
+        assert [match.subscription for match in engine.publish(data, "text/turtle").matches] == ["same"]

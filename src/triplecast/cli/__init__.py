@@ -9,13 +9,70 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from io import TextIOWrapper
+from pathlib import Path
+from types import MappingProxyType
+from typing import NoReturn
 
-from triplecast.cli import demo, doctor, explain, match, notifications, operators, preview, run, subscriptions
+from triplecast.cli import (
+    completion,
+    demo,
+    doctor,
+    explain,
+    match,
+    notifications,
+    operators,
+    preview,
+    publish,
+    run,
+    show,
+    subscriptions,
+)
 from triplecast.cli.terminal import Exit, say
-from triplecast.errors import TriplecastError
+from triplecast.errors import InputError, TriplecastError
 
-COMMANDS = (demo, match, run, notifications, subscriptions, explain, preview, operators, doctor)
+COMMANDS = (
+    demo,
+    match,
+    run,
+    subscriptions,
+    publish,
+    notifications,
+    explain,
+    preview,
+    show,
+    operators,
+    doctor,
+    completion,
+)
+EXAMPLES = MappingProxyType(
+    {
+        "demo": "triplecast demo",
+        "match": "triplecast match --subscriptions rail.rq --publications feed.atom inbox",
+        "run": "triplecast run --subscriptions subscriptions --inbox inbox --output news",
+        "subscribe": "triplecast subscribe news rail.rq --owner ada --lease forever",
+        "unsubscribe": "triplecast unsubscribe news rail.rq",
+        "subscriptions": "triplecast subscriptions news --owner ada",
+        "status": "triplecast status news",
+        "publish": "triplecast publish news feed.atom",
+        "notifications": "triplecast notifications news --since 8 --follow",
+        "explain": "triplecast explain feed.atom rail.rq",
+        "preview": "triplecast preview rail.rq --publications feed.atom inbox",
+        "show": "triplecast show feed.atom",
+        "operators": "triplecast operators --operators boats",
+        "doctor": "triplecast doctor",
+        "completion": 'eval "$(triplecast completion bash)"',
+    }
+)
+"""A right call of each command, which its help and a wrong call show."""
 STDOUT = 1
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of one command: a wrong call shows a right one."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(Exit.FAILED, f"{self.prog}: error: {message}; for example: {EXAMPLES[self.prog.split()[-1]]}\n")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -26,9 +83,11 @@ def build_parser() -> argparse.ArgumentParser:
         "nothing could be done; 3 done, but nothing matched.",
     )
     parser.add_argument("--version", action="version", version=f"triplecast {version('triplecast')}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=CommandParser)
     for command in COMMANDS:
         command.add_parser(commands)
+    for name, example in EXAMPLES.items():
+        commands.choices[name].epilog = f"Example: {example}"
     return parser
 
 
@@ -53,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
+        _refuse_stdin_twice(arguments)
         operators.load_operators(getattr(arguments, "operators", ()))
         code: int = arguments.run(arguments)
     except TriplecastError as error:
@@ -62,6 +122,12 @@ def _run(arguments: argparse.Namespace) -> int:
         say(f"triplecast {arguments.command}: interrupted")
         return Exit.INTERRUPTED
     return code
+
+
+def _refuse_stdin_twice(arguments: argparse.Namespace) -> None:
+    values = [each for value in vars(arguments).values() for each in (value if isinstance(value, list) else [value])]
+    if values.count(Path("-")) > 1:
+        raise InputError("standard input (-) is given twice, and can be read once", "save one of them as a file")
 
 
 def _open_closed_streams() -> None:

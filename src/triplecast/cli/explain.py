@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import add_dataset, add_taxonomy, choose_subscription, load_taxonomy
+from triplecast.cli.inputs import absolute_iri, add_dataset, add_taxonomy, choose_subscription, load_taxonomy
 from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import Exit, describe_reject, print_json, print_text, say
 from triplecast.errors import InputError
@@ -16,6 +16,7 @@ from triplecast.errors import InputError
 if TYPE_CHECKING:
     from triplecast.explain import Explanation
     from triplecast.model.publication import Draft, Reject
+    from triplecast.results import Head
 
 SHOWN = 3
 """Most explanations printed for a document of many publications."""
@@ -31,7 +32,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("publication", metavar="PUBLICATION", type=Path, help="read this document")
     parser.add_argument("subscription", metavar="SUBSCRIPTION", type=Path, help="read this subscription file")
     parser.add_argument("--id", help="choose a subscription of a .jsonl file or folder")
-    parser.add_argument("--graph", metavar="IRI", help="choose a publication of the document")
+    parser.add_argument("--graph", metavar="IRI", type=absolute_iri, help="choose a publication of the document")
     parser.add_argument(
         "--inbox",
         metavar="FOLDER",
@@ -53,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.offline import Versions, cut_batches, parse_batch
     from triplecast.operators.operator_set import declared_operators
     from triplecast.registry.admission import admit
+    from triplecast.results import read_head
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
@@ -60,7 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
     rejects: list[Reject] = []
     with Parser() as parser:
         for batch in cut_batches(read_documents([arguments.publication], arguments.dataset, arguments.inbox)):
-            found, refused = parse_batch(parser, batch)
+            found, refused, warnings = parse_batch(parser, batch)
+            for line in warnings:
+                say(line)
             drafts += found
             rejects += refused
     publications = [replace(publication, version=0) for publication in Versions().accept(drafts)]
@@ -80,18 +84,22 @@ def run(arguments: argparse.Namespace) -> int:
     admission = admit(subscription, operators=operators)
     background = Background.of(admission.entailment, taxonomy)
     explanations = explain_subscription(subscription, publications, admission.bounded, background, operators)
-    _print(explanations, arguments.json)
+    _print(explanations, arguments.json, read_head(subscription, operators))
     if rejects or any(explanation.undecided for explanation in explanations):
         return Exit.PARTLY
     return Exit.DONE if any(explanation.matched for explanation in explanations) else Exit.NOTHING
 
 
-def _print(explanations: Sequence[Explanation], as_json: bool) -> None:
+def _print(explanations: Sequence[Explanation], as_json: bool, head: Head) -> None:
+    from triplecast.results import results_json
+
     matched = [explanation for explanation in explanations if explanation.matched]
     shown = (matched or explanations)[:SHOWN]
     for explanation in shown:
         if as_json:
-            print_json(asdict(explanation) | {"solutions": [dict(each) for each in explanation.solutions]})
+            row = asdict(explanation)
+            del row["solutions"]
+            print_json(row | {"answer": results_json(head, [dict(each) for each in explanation.solutions])})
         else:
             print_text(str(explanation))
     if len(explanations) > 1 and not as_json:

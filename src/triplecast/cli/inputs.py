@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.cli.operators import say_faults
 from triplecast.cli.terminal import say
-from triplecast.errors import InputError
+from triplecast.errors import InputError, StorageFault
 from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 _NO_ORDER = "no rdfs:subClassOf or rdfs:subPropertyOf (--broader reads skos:broader too)"
 
 
-def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
+def load_admitted(paths: list[Path], datasets: bool = True, taxonomy: Taxonomy | None = None) -> Admitted:
     """Load the valid subscriptions (for datasets, or not). Report the others, and files that are skipped, on stderr."""
     from triplecast.operators.operator_set import declared_operators
     from triplecast.registry.admission import admit_all
     from triplecast.registry.files import describe_unread, load_subscriptions
 
-    admitted = admit_all(load_subscriptions(paths), datasets, declared_operators())
+    has_taxonomy = None if taxonomy is None else bool(taxonomy.lines)
+    admitted = admit_all(load_subscriptions(paths), datasets, declared_operators(), has_taxonomy)
     say_faults()
     if admitted.ignored:
         say(describe_unread(admitted.ignored))
@@ -37,20 +38,48 @@ def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     return admitted
 
 
+def has_journal(folder: Path) -> bool:
+    """Whether there is a journal in `folder`. Raises `StorageFault` where it is missing beside what belongs to one."""
+    from triplecast.journal.records import DATABASE, END
+    from triplecast.outbox.reader import DATABASE as OUTBOX
+
+    if (folder / DATABASE).exists():
+        return True
+    if any((folder / name).exists() for name in (END, OUTBOX)):
+        raise StorageFault(str(folder), f"{DATABASE} is missing", "restore it from a copy")
+    return False
+
+
 def is_new_journal(folder: Path) -> bool:
-    """Whether a journal would be made in `folder`. Raises InputError where it holds other files, or is a file."""
-    from triplecast.journal.records import DATABASE
+    """Whether a journal would be made in `folder`. Raises InputError where it holds other files, or is a file, and
+    `StorageFault` as `has_journal` does."""
     from triplecast.journal.writer_lock import LOCK
 
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file", "name a folder first")
-    if (folder / DATABASE).exists():
+    if has_journal(folder):
         return False
     held = [path.name for path in folder.glob("[!.]*") if path.is_file() and path.name != LOCK]
     if held:
         found = f"{folder} holds no journal, but other files, such as {printable_name(min(held))}"
         raise InputError(found, "name the folder of a run or of Engine.open, or an empty one")
     return True
+
+
+def say_unknown(folder: Path, owner: str | None, subscription: str | None = None) -> None:
+    """Say on stderr which of the names no subscription of the folder ever had, and the nearest that one had."""
+    from triplecast.journal import JournalFile
+    from triplecast.terms.nearness import nearest_names
+
+    with JournalFile.read_only(folder) as journal:
+        parts = journal.registry_slices(0, journal.head(), 1000)
+        known = {(each.subscription.owner, each.subscription.name) for part in parts for each in part.changes.added}
+    for place, (what, wanted) in enumerate((("owner", owner), ("id", subscription))):
+        names = {each for pair in known if (each := pair[place])}
+        if wanted is not None and wanted not in names:
+            near = nearest_names(wanted, sorted(names), 1)
+            meant = f"; was {printable_name(near[0])} meant?" if near else ""
+            say(f"no subscription in {folder} has the {what} {printable_name(wanted)}{meant}")
 
 
 def add_paths(parser: argparse.ArgumentParser, *options: str) -> None:
@@ -79,6 +108,16 @@ def add_taxonomy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--broader", action="store_true", help="read skos:broader as part of the taxonomy")
 
 
+def absolute_iri(text: str) -> str:
+    """The type of an option that takes an IRI."""
+    from pyoxigraph import NamedNode
+
+    try:
+        return NamedNode(text).value
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no absolute IRI") from None
+
+
 def load_taxonomy(paths: list[Path], broader: bool) -> Taxonomy:
     """Read the taxonomy given. Warn on stderr of one that puts nothing under anything, which has no effect."""
     from triplecast.ingest.document_files import read_taxonomy_files
@@ -93,10 +132,13 @@ def load_taxonomy(paths: list[Path], broader: bool) -> Taxonomy:
 
 def check_publications(paths: list[Path]) -> int:
     """Count the files in the folders that are no documents, and report some on stderr. Raises InputError for two
-    documents with one name."""
+    documents with one name, and for a path that is missing."""
+    from triplecast.ingest.document_files import check_path
     from triplecast.ingest.inbox import describe_ignored
     from triplecast.offline import check_places
 
+    for path in paths:
+        check_path(path)
     ignored = check_places(paths)
     if ignored:
         say(describe_ignored(ignored))

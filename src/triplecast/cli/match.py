@@ -12,11 +12,10 @@ from triplecast.cli.operators import add_operators, add_schedule
 from triplecast.cli.terminal import (
     Exit,
     StatusLine,
-    clip,
     count_of,
+    describe_answer,
     describe_reject,
     describe_rest,
-    describe_solution,
     describe_undecided,
     print_json,
     print_text,
@@ -27,7 +26,7 @@ from triplecast.model.subscription import SubscriptionCounts
 
 if TYPE_CHECKING:
     from triplecast.model.subscription import Subscription
-    from triplecast.offline import MatchedDocuments
+    from triplecast.offline import MatchedDocuments, OfflineMatch
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -54,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.registry.admission import first_of
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
-    admitted = load_admitted(arguments.subscriptions, datasets=arguments.dataset)
+    admitted = load_admitted(arguments.subscriptions, arguments.dataset, taxonomy)
     for line in first_of(admitted.warnings):
         say(line)
     tally = Tally(len(admitted.faults), arguments.json)
@@ -93,14 +92,12 @@ class Tally:
         compile_kernels()
 
     def add(self, outcome: MatchedDocuments, subscriptions: tuple[Subscription, ...]) -> None:
-        from triplecast.model.match import CHANGES
-
         self._progress.clear()
         matched = outcome.matched
-        for row in range(len(matched)):
-            graph = outcome.publications[int(matched.publication[row])].graph
-            name = subscriptions[int(matched.registration[row]) - 1].name
-            self._print(graph, name, CHANGES[matched.change[row]], json.loads(matched.bindings_of(row)))
+        for match in outcome.matches(subscriptions):
+            self._print(match)
+        for line in outcome.warnings:
+            say(line)
         for reject in outcome.rejects:
             say(describe_reject(reject))
         for pair in matched.undecided:
@@ -140,9 +137,8 @@ class Tally:
             "work": asdict(self.work),
         }
 
-    def _print(self, graph: str, name: str, change: str, solutions: list[dict[str, str]]) -> None:
+    def _print(self, match: OfflineMatch) -> None:
         if self._json:
-            print_json({"publication": graph, "subscription": name, "change": change, "bindings": solutions})
-            return
-        more = f" (+{len(solutions) - 1} more)" if len(solutions) > 1 else ""
-        print_text(f"{graph}  {printable_name(name)}  {clip(describe_solution(solutions[0]))}{more}")
+            print_json(match.row())
+        else:
+            print_text(f"{match.publication}  {printable_name(match.subscription)}  {describe_answer(match.recorded)}")

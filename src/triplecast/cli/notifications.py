@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
-from triplecast.cli.terminal import (
-    Exit,
-    clip,
-    describe_reject,
-    describe_solution,
-    describe_undecided,
-    print_json,
-    print_text,
-)
+from triplecast.cli.inputs import say_unknown
+from triplecast.cli.terminal import Exit, describe_answer, describe_reject, describe_undecided, print_json, print_text
 from triplecast.errors import InputError
+from triplecast.model.operators import NO_OPERATORS
 from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
@@ -36,11 +29,13 @@ Row = tuple[str | int, dict[str, object], str]
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "notifications",
-        help="list notifications, rejects or undecided pairs of a run",
-        description="Print the notifications of a run in order. With --rejects, print the documents that it rejected; "
+        help="list notifications, rejects or undecided pairs of a folder",
+        description="Print the notifications of a folder in order. With --rejects, print rejected documents; "
         "with --undecided, the pairs of a publication and a subscription whose operator failed or budget ran out.",
     )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="read this output folder of a run")
+    parser.add_argument(
+        "folder", metavar="DIR", type=Path, help="the folder of a run, of `triplecast publish` or of Engine.open"
+    )
     parser.add_argument(
         "--since",
         metavar="SEQUENCE",
@@ -57,6 +52,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--rejects", action="store_true", help="print rejected documents instead")
     kind.add_argument("--undecided", action="store_true", help="print undecided pairs instead")
+    parser.add_argument("--subscription", metavar="ID", help="print only notifications of this subscription")
+    parser.add_argument("--owner", metavar="NAME", help="print only notifications of this owner's subscriptions")
     parser.add_argument("--follow", action="store_true", help="wait for more, and for the folder, until interrupted")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     parser.set_defaults(run=run)
@@ -64,13 +61,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.journal import Journal
-    from triplecast.outbox import Outbox
+    from triplecast.outbox import Cursor, Definitions, Outbox
     from triplecast.outbox.reader import DATABASE
 
     if not arguments.follow and not (arguments.folder / DATABASE).exists():
         raise InputError(
             f"no outbox in {arguments.folder}",
-            "give the --output folder of `triplecast run`, or wait for it with --follow",
+            "give the folder of a run, of `triplecast publish` or of Engine.open, or wait for it with --follow",
         )
     since: str | int = arguments.since
     after, printed = arguments.after, 0
@@ -78,14 +75,20 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--since takes a sequence, which only notifications have", "give a position: --after POSITION")
     if after and not (arguments.rejects or arguments.undecided):
         raise InputError("--after takes a position, by which notifications are not in order", "use --since SEQUENCE")
+    if (arguments.rejects or arguments.undecided) and (arguments.subscription or arguments.owner):
+        raise InputError("--subscription and --owner are of notifications", "leave --rejects and --undecided out")
+    wanted = arguments.subscription, arguments.owner
+    is_first = True
     with Outbox.read_only(arguments.folder) as outbox, Journal.read_only(arguments.folder) as journal:
+        definitions = Definitions(journal.registrations, NO_OPERATORS.with_recorded(journal.operators()))
         while True:
+            state = outbox.state
             if arguments.rejects:
                 rows = map(reject_row, journal.rejects(after))
             elif arguments.undecided:
                 rows = map(undecided_row, outbox.undecided(after))
             else:
-                rows = map(notification_row, outbox.notifications(since))
+                rows = map(notification_row, outbox.notifications(since, None, *wanted, definitions))
             for place, row, line in rows:
                 since, after = place, place
                 if arguments.json:
@@ -93,10 +96,22 @@ def run(arguments: argparse.Namespace) -> int:
                 else:
                     print_text(line)
                 printed += 1
+            if is_first and any(wanted) and not printed:
+                say_unknown(arguments.folder, arguments.owner, arguments.subscription)
+            is_first = False
             if not arguments.follow:
                 return Exit.DONE if printed else Exit.NOTHING
+            if any(wanted) and state.sequence > sequence_of(since):
+                since = str(Cursor(state.epoch, state.sequence))  # those of others are not looked at again
             sys.stdout.flush()
             sleep(LOOK_EVERY)
+
+
+def sequence_of(since: str | int) -> int:
+    from triplecast.outbox import Cursor
+
+    place = Cursor.of(since)
+    return place.sequence if isinstance(place, Cursor) else place
 
 
 def reject_row(rejected: Rejected) -> Row:
@@ -122,7 +137,7 @@ def undecided_row(pair: UndecidedPair) -> Row:
 
 
 def notification_row(notification: Notification) -> Row:
-    solutions = json.loads(notification.bindings)
+    recorded = notification.recorded
     row: dict[str, object] = {
         "sequence": notification.sequence,
         "cursor": str(notification.cursor),
@@ -134,11 +149,10 @@ def notification_row(notification: Notification) -> Row:
         "registration": notification.registration,
         "subscription": notification.subscription,
         "owner": notification.owner,
-        "bindings": solutions,
         "accepted_at": notification.accepted_at,
+        **recorded.row(),
     }
-    more = f" (+{len(solutions) - 1} more)" if len(solutions) > 1 else ""
-    shown = f"{notification.publication} v{notification.version}  {clip(describe_solution(solutions[0]))}{more}"
+    shown = f"{notification.publication} v{notification.version}  {describe_answer(recorded)}"
     return (
         str(notification.cursor),
         row,

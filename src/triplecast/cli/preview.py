@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import (
     add_dataset,
@@ -15,8 +16,11 @@ from triplecast.cli.inputs import (
     load_taxonomy,
 )
 from triplecast.cli.operators import add_operators
-from triplecast.cli.terminal import Exit, clip, describe_reject, describe_solution, print_json, print_text, say
+from triplecast.cli.terminal import Exit, describe_answer, describe_reject, print_json, print_text, say
 from triplecast.model.printable import printable_name
+
+if TYPE_CHECKING:
+    from triplecast.offline import OfflineMatch
 
 SHOWN = 5
 
@@ -41,13 +45,15 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import match_documents
     from triplecast.operators.operator_set import declared_operators
-    from triplecast.registry.admission import Admitted, admit
+    from triplecast.registry.admission import Admitted, examine
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
-    admission = admit(subscription, operators=declared_operators())
+    operators = declared_operators()
+    taken = examine(subscription, operators=operators, is_live=True, has_taxonomy=lambda: bool(taxonomy.lines))
+    admission = taken.admission
     publications = matches = undecided = rejected = 0
-    examples: list[tuple[str, list[dict[str, str]]]] = []
+    examples: list[OfflineMatch] = []
     check_publications(arguments.publications)
     documents = read_documents(arguments.publications, arguments.dataset)
     for outcome in match_documents(Admitted((subscription,)), documents, taxonomy=taxonomy):
@@ -57,11 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
         rejected += len(outcome.rejects)
         for reject in outcome.rejects:
             say(describe_reject(reject))
+        for line in outcome.warnings:
+            say(line)
         for pair in outcome.matched.undecided:
             say(f"undecided {outcome.publications[pair.publication].graph}: {pair.reason}")
-        for row in range(min(len(outcome.matched), SHOWN - len(examples))):
-            graph = outcome.publications[int(outcome.matched.publication[row])].graph
-            examples.append((graph, json.loads(outcome.matched.bindings_of(row))))
+        examples += islice(outcome.matches((subscription,)), SHOWN - len(examples))
     summary: dict[str, object] = {
         "subscription": subscription.name,
         "publications": publications,
@@ -73,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         "warnings": list(admission.warnings),
     }
     if arguments.json:
-        print_json({**summary, "examples": [{"publication": g, "bindings": b} for g, b in examples]})
+        print_json({**summary, "examples": [each.row() for each in examples]})
     else:
         _print(summary, examples)
     if undecided or rejected:
@@ -81,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     return Exit.DONE if matches else Exit.NOTHING
 
 
-def _print(summary: dict[str, object], examples: list[tuple[str, list[dict[str, str]]]]) -> None:
+def _print(summary: dict[str, object], examples: list[OfflineMatch]) -> None:
     undecided = f" ({summary['undecided']} undecided)" if summary["undecided"] else ""
     name = printable_name(str(summary["subscription"]))
     print_text(
@@ -92,5 +98,5 @@ def _print(summary: dict[str, object], examples: list[tuple[str, list[dict[str, 
         print_text(f"note: {warning}")
     if not examples:
         print("note: nothing matched; `triplecast explain DOCUMENT SUBSCRIPTION` shows where a document fails")
-    for graph, solutions in examples:
-        print_text(f"  {graph}  {clip(describe_solution(solutions[0]))}")
+    for match in examples:
+        print_text(f"  {match.publication}  {describe_answer(match.recorded)}")

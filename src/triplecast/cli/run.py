@@ -23,6 +23,7 @@ from triplecast.cli.terminal import (
     say,
 )
 from triplecast.errors import InputError
+from triplecast.model.extras import how_to_install
 from triplecast.model.operators import SCHEDULE
 from triplecast.model.publication import Reject
 from triplecast.model.subscription import BROAD_PER_OWNER
@@ -84,13 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(summary_row(summary))
     else:
         print(describe_summary(summary))
-    return exit_code(summary)
+    return exit_code(summary, arguments.once)
 
 
 def read_from(*sources: Any) -> Sources:
     """Return the `Sources` of a run. Raises `InputError` where PySpark is missing."""
     if importlib.util.find_spec("pyspark") is None:
-        hint = "pip install 'triplecast[spark]'; `triplecast match` works without it"
+        hint = f"{how_to_install('spark')}; `triplecast match` works without it"
         raise InputError("the pipeline needs PySpark", hint)
     from triplecast.pipeline.run import Sources
 
@@ -176,7 +177,11 @@ def summary_row(summary: Summary) -> dict[str, object]:
     return row
 
 
-def exit_code(summary: Summary) -> int:
+def exit_code(summary: Summary, once: bool = True) -> int:
+    """A run that follows its inbox ends because it is stopped, and has no other end: that is no failure, whatever it
+    rejected before and leaves to the next run."""
+    if not once:
+        return Exit.DONE
     if summary.interrupted:
         return Exit.INTERRUPTED
     if summary.reject_count or summary.undecided or summary.faults:

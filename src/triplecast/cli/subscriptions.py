@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triplecast.cli.inputs import is_new_journal
+from triplecast.cli.inputs import has_journal, is_new_journal, say_unknown
 from triplecast.cli.operators import add_operators, say_faults
 from triplecast.cli.terminal import Exit, clip, count_of, print_json, print_text, say
 from triplecast.errors import InputError
@@ -78,6 +78,7 @@ def _command(
 def subscribe(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_requests
     from triplecast.registry.files import describe_unread, load_subscriptions
+    from triplecast.registry.lines import SubscriptionFault
 
     made = is_new_journal(arguments.folder)
     loaded = load_subscriptions(arguments.files)
@@ -100,8 +101,9 @@ def subscribe(arguments: argparse.Namespace) -> int:
             for outcome, place in zip(outcomes, places, strict=False):
                 if "error" in outcome:
                     refused += 1
-                    separator = "\n" if "\n" in outcome["error"] else "; "
-                    say(f"{place}: {separator.join(filter(None, (outcome['error'], outcome['hint'])))}")
+                    at = f"{outcome['line']}:{outcome['column']}" if outcome.get("line") else ""
+                    error = outcome["error"].removeprefix(f"line {at}: ")
+                    say(str(SubscriptionFault(f"{place}:{at}" if at else place, error, outcome["hint"])))
                     continue
                 registered += 1
                 if arguments.json:
@@ -167,13 +169,15 @@ def unsubscribe(arguments: argparse.Namespace) -> int:
 
 
 def subscriptions(arguments: argparse.Namespace) -> int:
-    from triplecast.registry.control_client import open_requests
+    from triplecast.registry.control_client import open_reading
 
     _check_folder(arguments.folder)
     after: Any = 0
-    with open_requests(arguments.folder) as ask:
+    listed = 0
+    with open_reading(arguments.folder) as ask:
         while after is not None:
             answer: Any = ask({"request": "list", "owner": arguments.owner, "after": after})
+            listed += len(answer["subscriptions"])
             for row in answer["subscriptions"]:
                 if arguments.json:
                     print_json(row)
@@ -185,14 +189,16 @@ def subscriptions(arguments: argparse.Namespace) -> int:
                         clip(f"{printable_name(row['id'])}  {row['source']}  {row['cost']}{owner}{lease}  {text}")
                     )
             after = answer["after"]
+    if arguments.owner is not None and not listed:
+        say_unknown(arguments.folder, arguments.owner)
     return Exit.DONE
 
 
 def status(arguments: argparse.Namespace) -> int:
-    from triplecast.registry.control_client import open_requests
+    from triplecast.registry.control_client import open_reading
 
     _check_folder(arguments.folder)
-    with open_requests(arguments.folder) as ask:
+    with open_reading(arguments.folder) as ask:
         row: Any = ask({"request": "status"})
     if arguments.json:
         print_json(row)
@@ -207,7 +213,5 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def _check_folder(folder: Path) -> None:
-    from triplecast.journal.records import DATABASE
-
-    if not (folder / DATABASE).exists():
+    if not has_journal(folder):
         raise InputError(f"{folder} holds no journal", "name the folder of a run or of Engine.open")

@@ -6,9 +6,13 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from triplecast.model.printable import printable, printable_name
 from triplecast.model.publication import Reject
+
+if TYPE_CHECKING:
+    from triplecast.results import Recorded
 
 
 def say(text: str) -> None:
@@ -50,8 +54,10 @@ def describe_undecided(graph: str, name: str, reason: str) -> str:
     return f"undecided {graph} {printable_name(name)}: {reason}"
 
 
-def describe_solution(solution: Mapping[str, str]) -> str:
-    return " ".join(f"?{name}={value}" for name, value in sorted(solution.items())) or "yes"
+def describe_answer(recorded: Recorded) -> str:
+    """The first solution, cut at a terminal, and how many more there are."""
+    line, more = recorded.first()
+    return clip(line) + (f" (+{more} more)" if more else "")
 
 
 def count_of(number: int, noun: str, plural: str = "") -> str:
@@ -65,8 +71,9 @@ def describe_rest(ignored: int, warnings: int) -> str:
 
 
 def clip(text: str, width: int = 120) -> str:
+    """Text on one line, cut to `width` where stdout is a terminal: who reads a file or a pipe gets all of it."""
     line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
+    return line if len(line) <= width or not sys.stdout.isatty() else line[: width - 1] + "…"
 
 
 def table(rows: Iterable[Sequence[object]], align: str) -> str:

@@ -59,7 +59,7 @@ def compile_subscription(subscription: Subscription, operators: OperatorSet = NO
 
 
 def entailment_of(subscription: Subscription, template: Template) -> Entailment:
-    """By `Subscription.entailment`, else by the text's first line, else by the functions it uses (semantics 6.1).
+    """By `Subscription.entailment`, else by a comment above the query, else by the functions it uses (semantics 6.1).
 
     Raises `QueryRefused` for one that is not known.
     """
@@ -73,11 +73,11 @@ def entailment_of(subscription: Subscription, template: Template) -> Entailment:
 
 
 def _stated_entailment(text: str) -> str | None:
-    """The entailment that the text's first line states."""
+    """The entailment that a comment above the query states."""
     stated = directives(text)
     for name in stated:
         if name != "entailment":
-            reason = "it is no directive of a first line `# triplecast: …`"
+            reason = "it is no directive of a comment `# triplecast: …`"
             raise QueryRefused(
                 f"directive {name}", reason, "the only one is entailment; word a comment otherwise", 1, 1
             )

@@ -18,13 +18,14 @@ beside it the batches that operators are asked about; what they bring comes here
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.driver.turns import AskBatch, Turns
 from triplecast.errors import StorageFault
-from triplecast.journal import Journal
+from triplecast.journal import Journal, JournalFile
 from triplecast.model.answers import OperatorResult
-from triplecast.outbox import Committed, OpenPart, Outbox, OutboxBatch
+from triplecast.outbox import Committed, OpenPart, Outbox, OutboxBatch, OutboxReader
 
 ASKED_AT_ONCE = 1_000
 """Publications with pending pairs that `Driver.next` gives together."""
@@ -35,6 +36,32 @@ class MatchRange(NamedTuple):
 
     after: int
     upto: int
+
+
+def open_outbox(folder: Path, journal: Journal) -> Outbox:
+    """Open the outbox beside a writer's journal. Raises `StorageFault`, and `FolderLocked` while the process that the
+    folder was taken over from is in the middle of a write.
+
+    Every writer of a folder comes through here before it appends: in a journal older than its outbox, new records would
+    take the positions of lost ones, and new notifications the ids of old ones.
+    """
+    outbox = Outbox.open(folder, journal.check_writer, journal.former, journal.epoch, journal.outbox_mark)
+    try:
+        check_progress(journal, outbox)
+    except StorageFault:
+        outbox.close()
+        raise
+    journal.note_outbox(outbox.state.mark)
+    return outbox
+
+
+def check_progress(journal: JournalFile, outbox: OutboxReader) -> None:
+    """Raises `StorageFault` where more has been matched than the journal holds: it has lost its end."""
+    matched = outbox.told
+    head = journal.head()  # read second: a writer may append and match in between
+    if matched > head:
+        found = f"it ends at position {head}, but {matched} has been matched"
+        raise StorageFault(journal.where, found, "restore journal and outbox from one copy")
 
 
 class Driver:
@@ -82,7 +109,8 @@ class Driver:
 
         Raises `StorageFault` where a publication matched again gave other rows than the first time.
         """
-        committed = self._outbox.commit(batch, upto, self._journal.registrations, after, open)
+        committed = self._outbox.commit(batch, upto, self._journal.registrations_at, after, open)
+        self._journal.note_outbox(self._outbox.state.mark)
         if committed.differing:
             raise StorageFault(
                 "outbox",
@@ -98,4 +126,6 @@ class Driver:
 
     def settle(self, batch: OutboxBatch, upto: int, after: int) -> Committed:
         """Record what became of pending pairs of publications at positions in (`after`, `upto`] (`Outbox.settle`)."""
-        return self._outbox.settle(batch, upto, self._journal.registrations, after)
+        settled = self._outbox.settle(batch, upto, self._journal.registrations_at, after)
+        self._journal.note_outbox(self._outbox.state.mark)
+        return settled

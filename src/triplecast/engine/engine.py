@@ -13,13 +13,14 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.driver import Driver
+from triplecast.driver import Driver, open_outbox
 from triplecast.engine.asking import Asking
+from triplecast.engine.findings import Findings
 from triplecast.engine.matching import Matching
-from triplecast.engine.previews import Preview, explain_document, preview_subscription
-from triplecast.engine.receipt import Findings, LoadedTaxonomy, Receipt, Statistics
+from triplecast.engine.opened import Opened
+from triplecast.engine.previews import Preview, admit_preview, explain_document, preview_subscription
+from triplecast.engine.receipt import LoadedTaxonomy, Receipt, Statistics
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
-from triplecast.evaluate import Evaluator
 from triplecast.explain import Explanation, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.index.snapshot import take_census
@@ -29,22 +30,14 @@ from triplecast.ingest.document_files import parse_taxonomy
 from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
-from triplecast.model.subscription import (
-    API,
-    BROAD_PER_OWNER,
-    Subscription,
-    check_fields,
-    check_subscriptions,
-    read_lease,
-)
+from triplecast.model.subscription import API, BROAD_PER_OWNER, Subscription, check_subscriptions, read_lease
 from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
-from triplecast.outbox import Cursor, Notification, Outbox, UndecidedPair
-from triplecast.registry.admission import examine
+from triplecast.outbox import Cursor, Definitions, Notification, Outbox, UndecidedPair
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed
-from triplecast.registry.upkeep import IndexUpkeep, check_progress, settle_operators
+from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 
 DOCUMENTS_AT_ONCE = 500
 """Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
@@ -107,7 +100,7 @@ class Engine:
         folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
-            outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former, journal.epoch))
+            outbox = opened.enter_context(open_outbox(folder, journal))
             index = IndexWriter(SegmentFolder(folder / INDEX, journal.sole))
             engine._assemble(journal, outbox, index, clock, randomness)
             opened.pop_all()
@@ -116,40 +109,37 @@ class Engine:
     def _assemble(
         self, journal: Journal, outbox: Outbox, index: IndexWriter, clock: Clock, randomness: Callable[[int], bytes]
     ) -> None:
-        check_progress(journal, outbox)
         self._lock = threading.RLock()
+        self._owed: Findings | None = None
+        """Of the documents that were accepted last by a call that raised: published again, they have their matches."""
         self._clock = clock
         self._journal = journal
         self._outbox = outbox
         self._parser = Parser()
-        self._evaluator = Evaluator()
         self._explainer = explaining_sandbox()
         self._declared = operator_set(self._given)
         self._operators = settle_operators(journal, self._declared)
-        self._matcher = Matcher(self._evaluator, self._operators)
+        self._matcher = matcher = Matcher(operators=self._operators)
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
-        self._driver = Driver(journal, outbox)
-        self._upkeep = IndexUpkeep(index, journal, lambda: self._driver.needed_from, operators=lambda: self._operators)
+        driver = Driver(journal, outbox)
+        self._upkeep = IndexUpkeep(index, journal, lambda: driver.needed_from, operators=lambda: matcher.operators)
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
-        asking = Asking(journal, self._driver, self._matcher, self._asker)
-        self._matching = Matching(journal, self._driver, self._registry, self._matcher, asking)
+        asking = Asking(journal, driver, matcher, self._asker)
+        self._matching = Matching(journal, driver, self._registry, matcher, asking)
+        self._opened = Opened(self, self._lock, journal, (self._parser, self._asker, matcher, self._explainer, outbox))
         for line in self._upkeep.open():
             warnings.warn(line, OperatorWarning, stacklevel=4)
         self._match_accepted()
 
     def close(self) -> None:
         with self._lock:
-            self._parser.close()
-            self._matching.asking.store_learnt()
-            self._asker.close()
-            self._matcher.close()
-            self._evaluator.close()
-            self._explainer.close()
-            self._upkeep.close()
-            self._outbox.close()
-            self._journal.close()
+            if self._opened.is_open:
+                self._matching.asking.store_learnt()
+                self._upkeep.close()
+                self._opened.close()
 
     def __enter__(self) -> Engine:
+        self._opened.check()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -174,8 +164,7 @@ class Engine:
         `InputError` for an `id` that is in use and a lease that cannot be, and `StorageFault`: then nothing was
         registered.
         """
-        name = "subscription" if id is None else id
-        subscription = Subscription(name, text, language, scope, entailment, owner)
+        subscription = Subscription("subscription" if id is None else id, text, language, scope, entailment, owner)
         (outcome,) = self._subscribe([subscription], lease, id is not None)
         if isinstance(outcome, Exception):
             raise outcome
@@ -200,7 +189,7 @@ class Engine:
         one, whoever has the engine may cancel any subscription of calls. Raises `InputError` where none is live as
         `id`, it is another source's or the ticket is another's, and `StorageFault`.
         """
-        with self._lock:
+        with self._opened.locked(id=id):
             self._match_accepted()
             return self._registry.unsubscribe(API, id, ticket)
 
@@ -209,9 +198,8 @@ class Engine:
     ) -> str | None:
         """Give the lease of live subscription `id` another end, as `subscribe` takes it. Return that end, None for
         none. Raises what `unsubscribe` raises, and `InputError` for a lease that cannot be."""
-        lease = read_lease(until)
-        with self._lock:
-            return self._registry.renew(API, id, ticket, lease)
+        with self._opened.locked(id=id):
+            return self._registry.renew(API, id, ticket, read_lease(until))
 
     # ---- knowing ----------------------------------------------------------------------------------------------------
 
@@ -223,6 +211,7 @@ class Engine:
         shows the cycle, `InputError` for one whose closures would be too large, and `StorageFault`: then nothing has
         changed.
         """
+        self._opened.check()
         taxonomy = parse_taxonomy(self._parser, [document_of(data, media_type, None, False)], broader)
         with self._lock:
             self._match_accepted()
@@ -254,29 +243,34 @@ class Engine:
 
         Raises `StorageFault`, `InputError`, for what is no document TypeError: their `receipts` are those of the groups
         before. Of the group that failed all or nothing was accepted, and the next call matches it; so publish the
-        documents without a receipt again: those unchanged are in the outbox."""
+        documents without a receipt again: those unchanged have their matches in these receipts, as in the outbox, but
+        for those whose operators were being called."""
+        self._opened.check()
         receipts: list[Receipt] = []
+        store = Findings().store
         try:
             for group in cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE):
                 parsed = self._parser.parse(group)
                 drafts = [draft for result in parsed for draft in result.drafts]
                 rejects = [reject for result in parsed for reject in result.rejects]
-                outcome = Findings()
+                outcome = Findings(store)
                 with self._lock:
                     self._registry.check_documents(group)
                     self._match_accepted()
                     acceptance = self._journal.commit_documents(drafts, rejects)
+                    owed, self._owed = self._owed, outcome
                     self._match_accepted(outcome)
-                receipts += outcome.share_out(parsed, acceptance)
-        except Exception as error:
-            vars(error)["receipts"] = tuple(receipts)  # also a TypeError, and what `documents` itself raises
+                    self._owed = owed
+                receipts += outcome.share_out(parsed, acceptance, owed)
+        except BaseException as error:
+            vars(error)["receipts"] = tuple(receipts)  # also a TypeError, Ctrl-C, and what `documents` itself raises
             raise
         return receipts
 
     def remove(self, graph: str) -> Receipt | None:
         """Remove the current document of `graph`: its next one is a new version. Return a receipt with the `removal`,
         None where there was none; nothing is matched. Raises `StorageFault`, and `InputError` for half a character."""
-        with self._lock:
+        with self._opened.locked(graph=graph):
             self._match_accepted()
             removal = self._journal.remove(graph)
         return None if removal is None else Receipt.of_removal(removal)
@@ -299,46 +293,58 @@ class Engine:
 
         Raises `DocumentRejected` where there is nothing to explain.
         """
+        self._opened.check_names(id=id)
         subscription = self._registry.live(id).subscription
         (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset, attachments)])
         at = time_text(read_clock(self._clock))
-        operators = self._current_operators()
-        return explain_document(subscription, parsed, at, self._journal, operators, self._explainer)
+        return explain_document(subscription, parsed, at, self._journal, self._current_operators(), self._explainer)
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
         Calls that write wait for it. Raises what `subscribe` raises."""
+        self._opened.check()
         subscription = Subscription("preview", text, language, entailment=entailment)
-        check_fields(subscription)
-        admission = examine(subscription, operators=self._current_operators()).admission
+        admission = admit_preview(subscription, self._current_operators(), self._registry.has_taxonomy)
         with self._lock:
             return preview_subscription(subscription, admission, last, self._journal, self._matcher, self._asker)
 
-    def notifications(self, since: Cursor | str | int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`. Reading
-        raises `StorageFault`, and `InputError` for a cursor of an earlier epoch."""
-        return self._outbox.notifications(since, limit)
+    def notifications(
+        self,
+        since: Cursor | str | int = 0,
+        limit: int | None = None,
+        subscription: str | None = None,
+        owner: str | None = None,
+    ) -> Iterator[Notification]:
+        """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`, of one id or
+        owner if given. Reading raises `StorageFault`, and `InputError` for a cursor of an earlier epoch."""
+        self._opened.check_names(subscription=subscription, owner=owner)
+        # by `self`, so that the engine stays, and its folder open, while they are read
+        definitions = Definitions(lambda ids: self._journal.registrations(ids), self._current_operators())
+        return self._outbox.notifications(since, limit, subscription, owner, definitions)
 
     def subscriptions(self, owner: str | None = None) -> Iterator[LiveSubscription]:
         """Those that are live now, in order of registration; only those of `owner` where one is given. What changes
         while they are read is not seen. Reading raises `StorageFault`."""
+        self._opened.check_names(owner=owner)
         self._current_operators()
         return self._registry.subscriptions(owner)
 
     def statistics(self) -> Statistics:
         """The live subscriptions by cost and by what decides them, and what this engine has matched since it was
         opened. Bring the index up to date, as the next publication would. Raises `StorageFault`."""
-        with self._lock:
+        with self._opened.locked():
             self._journal.end_leases()
             self._registry.follow()
             return Statistics(take_census(self._upkeep.snapshot), self._matching.work)
 
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at journal positions beyond `after`, in order; kept for as long as the journal is."""
+        self._opened.check()
         return self._journal.rejects(after)
 
     def undecided(self, after: int = 0) -> list[UndecidedPair]:
         """Pairs that could not be decided, of publications at journal positions beyond `after`, in order."""
+        self._opened.check()
         return self._outbox.undecided(after)
 
     def prune(self, sequence: int) -> int:
@@ -346,13 +352,13 @@ class Engine:
 
         Return how many notifications went. Raises `StorageFault`; what went until then is gone.
         """
-        with self._lock:
+        with self._opened.locked():
             return self._outbox.prune(sequence)
 
     def prune_undecided(self, upto: int) -> int:
         """Forget undecided pairs of publications at journal positions up to `upto`; return how many. Raises
         `StorageFault`."""
-        with self._lock:
+        with self._opened.locked():
             return self._outbox.prune_undecided(upto)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
@@ -371,7 +377,7 @@ class Engine:
     ) -> list[Subscribed | Refusal]:
         """Register subscriptions, after all that was published before them is matched."""
         end = read_lease(lease)
-        self._journal.check_writer()
+        self._opened.check()
         self._current_operators()
         candidates = [self._registry.examine(each, named) for each in subscriptions]
         with self._lock:
@@ -379,6 +385,7 @@ class Engine:
             return self._registry.change(API, candidates, lease=end, tickets=True)
 
     def _match_accepted(self, outcome: Findings | None = None) -> None:
-        """Match what the journal has and the outbox has not, and tell `outcome` what was matched."""
+        """Match what the journal has and the outbox has not, and tell `outcome` what was matched; without one, the
+        documents that were accepted last by a call that raised."""
         self._current_operators()
-        self._matching.follow(outcome)
+        self._matching.follow(self._owed if outcome is None else outcome)

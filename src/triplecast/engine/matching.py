@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from triplecast.driver import Driver, MatchRange
 from triplecast.engine.asking import Asking
-from triplecast.engine.receipt import Findings
+from triplecast.engine.findings import Findings
 from triplecast.journal import BYTES_AT_ONCE, Journal
 from triplecast.match import Matcher
 from triplecast.match.matcher import merge_batches
@@ -64,17 +64,20 @@ class Matching:
         self._registry.follow()
         snapshot, operators = self._registry.index.snapshot, self._matcher.operators
         taxonomies = self._journal.taxonomies(due.after, upto)
-        matched = self._matcher.match(snapshot, publications, taxonomies)
-        parts: list[OpenPart] = []
-        if matched.open.pairs:
-            parts = [OpenPart(due.after, upto, FORMAT, write_open_rows(matched.open, operators.grammar))]
-        self._driver.commit(OutboxBatch.of(publications, matched), upto, due.after, parts)
-        self._matched += matched.stats
-        if matched.open.pairs:
-            settled = self.asking.settle(matched, snapshot, publications, taxonomies, due.after)
-            matched = merge_batches(matched, settled)
-        if outcome is not None:
-            outcome.add(publications, matched, self._subscriptions_of(matched), operators)
+        after = due.after
+        for of, matched in self._matcher.match_pieces(snapshot, publications, taxonomies):
+            upto = of[-1].position
+            parts: list[OpenPart] = []
+            if matched.open.pairs:
+                parts = [OpenPart(after, upto, FORMAT, write_open_rows(matched.open, operators.grammar))]
+            self._driver.commit(OutboxBatch.of(of, matched), upto, after, parts)
+            self._matched += matched.stats
+            if matched.open.pairs:
+                matched = merge_batches(matched, self.asking.settle(matched, snapshot, of, taxonomies, after))
+            if outcome is not None:
+                outcome.add(of, matched, self._subscriptions_of(matched), operators)
+            after = upto
+            del of, matched  # before the next piece is made
         return upto
 
     def _subscriptions_of(self, matched: MatchedBatch) -> Mapping[int, Subscription]:
@@ -84,6 +87,6 @@ class Matching:
         unknown = found - self._subscriptions.keys()
         if len(self._subscriptions) + len(unknown) > SUBSCRIPTIONS_CACHED:
             self._subscriptions, unknown = {}, found
-        registrations = self._journal.registrations(sorted(unknown))
+        registrations = self._journal.registrations_at(sorted(unknown))
         self._subscriptions.update((each.id, each.subscription) for each in registrations)
         return self._subscriptions

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from triplecast.compile.compiled import SubscriptionCompiler
-from triplecast.engine.receipt import Match, UndecidedMatch, matches_of, undecided_of
+from triplecast.engine.findings import Findings
+from triplecast.engine.receipt import MATCH_COLUMNS, Match, UndecidedMatch, match_cells
 from triplecast.errors import DocumentRejected
 from triplecast.evaluate import Background
 from triplecast.explain import Explanation, explain_subscription
@@ -14,11 +16,12 @@ from triplecast.index import IndexWriter
 from triplecast.ingest import ParsedDocument
 from triplecast.journal import BYTES_AT_ONCE, Journal
 from triplecast.match import Matcher
+from triplecast.model.html import table_html
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Position, Publication
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators.asking import Asker, match_and_ask
-from triplecast.registry.admission import Admission, admit
+from triplecast.registry.admission import Admission, admit, examine
 from triplecast.sandbox import Sandbox
 
 
@@ -28,9 +31,9 @@ class Preview:
 
     publications: int
     """How many were looked at, the newest ones."""
-    matches: tuple[Match, ...]
+    matches: Sequence[Match]
     """Its registration is 0 and its notification ids are nobody's."""
-    undecided: tuple[UndecidedMatch, ...]
+    undecided: Sequence[UndecidedMatch]
     cost: str
     warnings: tuple[str, ...]
     seconds: float
@@ -46,6 +49,16 @@ class Preview:
         """Matches to expect a day, if publications keep coming as they did; None when their times do not tell."""
         return len(self.matches) * 86_400 / self.seconds if self.seconds > 0 else None
 
+    def _repr_html_(self) -> str:
+        title = f"{len(self.matches)} of {self.publications} publications match ({self.cost})"
+        return table_html(title, MATCH_COLUMNS, match_cells(self.matches))
+
+
+def admit_preview(subscription: Subscription, operators: OperatorSet, has_taxonomy: Callable[[], bool]) -> Admission:
+    """Raises what registering it would raise."""
+    check_fields(subscription)
+    return examine(subscription, operators=operators, has_taxonomy=has_taxonomy).admission
+
 
 def preview_subscription(
     subscription: Subscription, admission: Admission, last: int, journal: Journal, matcher: Matcher, asker: Asker
@@ -59,13 +72,15 @@ def preview_subscription(
     first = publications[0].position - 1 if publications else 0
     taxonomies = journal.taxonomies(first, journal.head())
     known = journal.answers(first, journal.head(), operators)
-    matched = match_and_ask(matcher, asker, snapshot, publications, taxonomies, known)
     asked = {0: subscription}
+    findings, positions = Findings(), [each.position for each in publications]
+    for of, matched in match_and_ask(matcher, asker, snapshot, publications, taxonomies, known):
+        findings.add(of, matched, asked, operators)
     times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
     return Preview(
         len(publications),
-        tuple(match for _, match in matches_of(publications, matched, asked, operators)),
-        tuple(pair for _, pair in undecided_of(publications, matched.undecided_at(publications), asked)),
+        findings.matches(positions),
+        findings.undecided(positions),
         admission.cost,
         admission.warnings,
         (times[-1] - times[0]).total_seconds() if times else 0.0,

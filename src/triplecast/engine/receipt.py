@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain
+from types import MappingProxyType
 
-from pyoxigraph import Triple
-
-from triplecast.evaluate.solutions import construct
-from triplecast.ingest import ParsedDocument
-from triplecast.journal import Acceptance, Accepted
-from triplecast.languages import parse_query
-from triplecast.model.algebra import Term, from_ntriples
+from triplecast.journal import Accepted
 from triplecast.model.events import Removal
-from triplecast.model.match import CHANGES, MatchedBatch, MatchStats, notification_id
-from triplecast.model.open_rows import PairReason
+from triplecast.model.html import table_html
+from triplecast.model.match import MatchStats
 from triplecast.model.operators import OperatorSet
-from triplecast.model.publication import Publication, Reject
+from triplecast.model.publication import Reject
 from triplecast.model.subscription import Subscription, SubscriptionCounts
+from triplecast.results import Answered, Recorded
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 
@@ -34,6 +28,10 @@ class Statistics:
     work: MatchStats
     """What was matched since the engine was opened, and what it took. A publication whose operators were unavailable
     at first counts once; what they add later is added."""
+
+    def _repr_html_(self) -> str:
+        counts = ((name, getattr(part, name)) for part in (self.live, self.work) for name in part.__slots__)
+        return table_html("live subscriptions, and work since opening", ("count", ""), counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class LoadedTaxonomy:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Match(Answered):
     """A subscription that matches a publication."""
 
     subscription: str
@@ -74,16 +72,12 @@ class Match:
     """Those that it may call."""
 
     @property
-    def bindings(self) -> list[dict[str, Term]]:
-        """The solutions in canonical order; an unbound variable is absent. Decoded at each call."""
-        solutions = json.loads(self.json)
-        return [{name: from_ntriples(term) for name, term in solution.items()} for solution in solutions]
+    def recorded(self) -> Recorded:
+        """The answer with its query, as commands show it."""
+        return Recorded(self.definition, self.operators, self.json, self.notification)
 
-    @property
-    def graph(self) -> list[Triple]:
-        """The triples of a ``CONSTRUCT``, sorted by their text, each once; none for another form. Made at each call."""
-        query = parse_query(self.definition.text, self.definition.language, self.definition.name, self.operators)
-        return construct(query.template, self.bindings, self.notification)
+    def _repr_html_(self) -> str:
+        return self.recorded.html(f"{self.subscription} matches {self.publication} v{self.version}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,79 +97,36 @@ class Receipt:
 
     publications: tuple[Accepted, ...]
     """A feed or a dataset gives several; an unchanged one is here too, and was not matched again."""
-    matches: tuple[Match, ...]
-    """By publication in order of acceptance, then by registration."""
+    matches: Sequence[Match]
+    """By publication in order of acceptance, then by registration. Each is made when it is read."""
     rejects: tuple[Reject, ...]
-    undecided: tuple[UndecidedMatch, ...]
-    pending: tuple[UndecidedMatch, ...] = ()
+    undecided: Sequence[UndecidedMatch]
+    pending: Sequence[UndecidedMatch] = ()
     """Pairs whose operators are unavailable, and why: they are recorded once these are back."""
     removal: Removal | None = None
     """Of `Engine.remove`: which version ended, and the journal position at which it did."""
+    warnings: tuple[str, ...] = ()
+    """On a document that is probably not what was meant, such as one without triples."""
 
     @classmethod
     def of_removal(cls, removal: Removal) -> Receipt:
         return cls((), (), (), (), (), removal)
 
-
-class Findings:
-    """What matching gave for the documents of one group, by journal position."""
-
-    def __init__(self) -> None:
-        self._matches: defaultdict[int, list[Match]] = defaultdict(list)
-        self._undecided: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
-        self._pending: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
-
-    def add(
-        self,
-        publications: Sequence[Publication],
-        matched: MatchedBatch,
-        subscriptions: Mapping[int, Subscription],
-        operators: OperatorSet,
-    ) -> None:
-        for position, match in matches_of(publications, matched, subscriptions, operators):
-            self._matches[position].append(match)
-        for position, pair in undecided_of(publications, matched.undecided_at(publications), subscriptions):
-            self._undecided[position].append(pair)
-        for position, pair in undecided_of(publications, matched.open.awaited(), subscriptions):
-            self._pending[position].append(pair)
-
-    def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
-        """The receipt of each document; what was unchanged belongs to who brought it first."""
-        accepted = iter(acceptance.accepted)
-        for result in parsed:
-            publications = tuple(islice(accepted, len(result.drafts)))
-            new = [publication.position for publication in publications if publication.outcome == "accepted"]
-            yield Receipt(
-                publications,
-                tuple(match for position in new for match in self._matches.get(position, ())),
-                result.rejects,
-                tuple(pair for position in new for pair in self._undecided.get(position, ())),
-                tuple(pair for position in new for pair in self._pending.get(position, ())),
-            )
+    def _repr_html_(self) -> str:
+        counted = {name: len(getattr(self, name)) for name in self.__slots__[:5]}
+        said = (f"{count} {_ONE.get(name, name) if count == 1 else name}" for name, count in counted.items() if count)
+        rejects = ((each.source, "rejected", f"{each.reason}; {each.hint}") for each in self.rejects)
+        undecided = ((each.publication, each.subscription, each.reason) for each in chain(self.undecided, self.pending))
+        rows = chain(match_cells(self.matches), rejects, undecided)
+        return table_html(
+            ", ".join(said) or "nothing published", (*MATCH_COLUMNS[:2], "first solution, or why there is none"), rows
+        )
 
 
-def matches_of(
-    publications: Sequence[Publication],
-    matched: MatchedBatch,
-    subscriptions: Mapping[int, Subscription],
-    operators: OperatorSet,
-) -> Iterator[tuple[int, Match]]:
-    """Each match with the position of its publication, in the batch's order."""
-    bindings, offsets = matched.bindings.tobytes(), matched.offsets.tolist()
-    columns = (matched.publication, matched.registration, matched.change, matched.sheet)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    for place, registration, number, sheet in rows:
-        of, query, change = publications[place], subscriptions[registration], CHANGES[number]
-        id = notification_id(of.graph, of.version, registration, change)
-        text = bindings[offsets[sheet] : offsets[sheet + 1]].decode()
-        match = Match(query.name, registration, of.graph, of.version, change, id, text, query, operators)
-        yield of.position, match
+MATCH_COLUMNS = ("publication", "subscription", "first solution")
+_ONE = MappingProxyType({"publications": "publication", "matches": "match", "rejects": "reject"})
 
 
-def undecided_of(
-    publications: Sequence[Publication], pairs: Iterable[PairReason], subscriptions: Mapping[int, Subscription]
-) -> Iterator[tuple[int, UndecidedMatch]]:
-    places: dict[int, Publication] = {each.position: each for each in publications}
-    for position, registration, reason in pairs:
-        of = places[position]
-        yield position, UndecidedMatch(subscriptions[registration].name, registration, of.graph, of.version, reason)
+def match_cells(matches: Iterable[Match]) -> Iterator[tuple[str, str, str]]:
+    """What a notebook shows of matches."""
+    return ((each.publication, each.subscription, each.recorded.first()[0]) for each in matches)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from triplecast.evaluate.background import NO_BACKGROUND, Background
@@ -22,7 +22,9 @@ pairs of one publication cost at most 2k + 1 children for each `QUERIES_A_REQUES
 """
 QUERIES_A_REQUEST = 256
 REQUESTS_AT_ONCE = 64
-"""Requests that are held in memory together."""
+"""Requests that are held in memory together, or fewer whose answers come to `ANSWERS_AT_ONCE`."""
+ANSWERS_AT_ONCE = 32 << 20
+"""Bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class Evaluator:
 
     def __init__(self, limits: Limits = LIMITS, steps: int = DEFAULT_STEPS) -> None:
         self._steps = steps
+        self._at_once = 4
         self._sandbox = Sandbox(function="triplecast.evaluate.worker:answer", limits=limits)
 
     def __enter__(self) -> Evaluator:
@@ -93,16 +96,17 @@ class Evaluator:
     def close(self) -> None:
         self._sandbox.close()
 
-    def decide(self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS) -> list[Decision]:
-        """Decide each candidate, in order; their queries may call these `operators`.
+    def decide(
+        self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS
+    ) -> Iterator[tuple[int, Decision]]:
+        """Yield each candidate's number and decision, roughly in order; their queries may call these `operators`.
 
         Equal queries of one publication are evaluated once. A shared request that fails is sent again query by query,
         so that only the query that killed the child stays undecided; a request of one query is tried twice.
         """
-        decisions: dict[int, Decision] = {}
         waiting = deque(_questions(candidates))
         while waiting:
-            asked = [waiting.popleft() for _ in range(min(REQUESTS_AT_ONCE, len(waiting)))]
+            asked = [waiting.popleft() for _ in range(min(self._at_once, len(waiting)))]
             answers = self._sandbox.map(
                 [
                     write_request(
@@ -115,29 +119,35 @@ class Evaluator:
                 ],
                 once={index for index, question in enumerate(asked) if len(question.queries) > 1},
             )
+            size = sum(len(answered) for answered in answers if isinstance(answered, bytes))
+            fitting = len(asked) * ANSWERS_AT_ONCE // max(size, 1)
+            self._at_once = max(1, min(REQUESTS_AT_ONCE, fitting, 2 * self._at_once))
+            left: list[_Question] = []
             for question, answered in zip(asked, answers, strict=True):
-                waiting.extend(_settle(question, answered, decisions))
-        return [decisions[index] for index in range(len(candidates))]
+                yield from _decisions(question, answered, left)
+            waiting.extendleft(reversed(left))
 
 
-def _settle(
-    question: _Question, answered: bytes | RequestFailure, decisions: dict[int, Decision]
-) -> Iterable[_Question]:
-    """Note what an answer decides and return the questions left."""
+def _decisions(
+    question: _Question, answered: bytes | RequestFailure, left: list[_Question]
+) -> Iterator[tuple[int, Decision]]:
+    """Yield what an answer decides, and add to the questions that are left."""
     if isinstance(answered, RequestFailure):
         if len(question.queries) > 1:
-            return [question.part([index]) for index in range(len(question.queries))]
-        failed = Decision(False, b"", f"{answered.kind}: {answered.detail}")
-        decisions.update(dict.fromkeys(question.askers[0], failed))
-        return ()
-    outcomes = read_answer(answered)
+            left += [question.part([index]) for index in range(len(question.queries))]
+        else:
+            failed = Decision(False, b"", f"{answered.kind}: {answered.detail}")
+            yield from ((asker, failed) for asker in question.askers[0])
+        return
     later: list[int] = []
-    for index, outcome in enumerate(outcomes):
+    for index, outcome in enumerate(read_answer(answered)):
         if outcome.kind == "later":
             later.append(index)
         else:
-            decisions.update(dict.fromkeys(question.askers[index], _decision(outcome)))
-    return [question.part(later)] if later else ()
+            decision = _decision(outcome)
+            yield from ((asker, decision) for asker in question.askers[index])
+    if later:
+        left.append(question.part(later))
 
 
 def _decision(outcome: Outcome) -> Decision:

@@ -12,13 +12,11 @@ from typing import TypeAlias
 from pyoxigraph import BlankNode, NamedNode, Triple
 
 from triplecast.model.algebra import Node, Slot, Term, TriplePattern, Variable
+from triplecast.model.match import PAIR_BYTES
 
 AnswerTriple: TypeAlias = tuple[NamedNode | BlankNode, NamedNode, Term]
 
-LONGEST_BINDINGS = 16 << 20
-"""Bytes of one pair's bindings; beyond, the pair is undecided."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-TOO_LONG = f"answer: more than {LONGEST_BINDINGS} bytes of bindings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +45,15 @@ def bindings_json(solutions: Solutions) -> bytes:
 
 
 def bounded_bindings(solutions: Solutions) -> bytes | None:
-    """`bindings_json`, None when it is longer than `LONGEST_BINDINGS`, which is found without writing much more."""
+    """`bindings_json`, None when it is longer than `PAIR_BYTES`, which is found without writing much more."""
     least = 0
     for row in solutions.rows:
         for term in row:
             least += len(str(term)) if term is not None else 0
-            if least > LONGEST_BINDINGS:
+            if least > PAIR_BYTES:
                 return None
     bindings = bindings_json(solutions)
-    return bindings if len(bindings) <= LONGEST_BINDINGS else None
+    return bindings if len(bindings) <= PAIR_BYTES else None
 
 
 def construct(template: Sequence[TriplePattern], solutions: Sequence[Mapping[str, Term]], seed: str) -> list[Triple]:

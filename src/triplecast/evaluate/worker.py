@@ -14,10 +14,11 @@ from triplecast.evaluate.budget import Budget, BudgetExceeded
 from triplecast.evaluate.evaluation import evaluate_opened
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.messages import LATER, Outcome, read_request, write_answer, write_wanted
-from triplecast.evaluate.solutions import TOO_LONG, bounded_bindings
+from triplecast.evaluate.solutions import bounded_bindings
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered
 from triplecast.languages import fill, parse_template
 from triplecast.model.algebra import Query
+from triplecast.model.match import TOO_LONG
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.taxonomy import EntailmentTooLarge
@@ -27,7 +28,7 @@ STEPS_A_REQUEST = 250_000
 """Work after which a request's remaining queries are left for another request."""
 REMEMBERED_LENGTH = 10_000
 """Characters of the longest query that is kept parsed."""
-LONGEST_ANSWER = 32 << 20
+LONGEST_ANSWER = 8 << 20
 """Bytes of bindings after which a request's remaining queries are left for another request."""
 
 

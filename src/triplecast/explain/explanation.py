@@ -9,6 +9,8 @@ from typing import NamedTuple
 from triplecast.evaluate.messages import EvaluationInput, read_input, read_wanted, write_input
 from triplecast.evaluate.unknown import Wanted
 from triplecast.model.answers import GroundCall
+from triplecast.model.html import text_html
+from triplecast.model.printable import printable
 from triplecast.model.subscription import Subscription
 
 
@@ -53,7 +55,10 @@ class Explanation:
         if self.instead:
             lines.append("  the publication has:")
         lines += [f"    {line}" for line in (*self.support, *self.instead)]
-        return "\n".join(lines)
+        return printable("\n".join(lines))
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
 
 
 def write_explanation(explanation: Explanation) -> bytes:

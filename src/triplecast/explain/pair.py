@@ -9,7 +9,7 @@ from triplecast.evaluate.background import NO_BACKGROUND, Background, entail_gra
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
 from triplecast.evaluate.evaluation import evaluate_opened, solutions_of
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
-from triplecast.evaluate.solutions import TOO_LONG, Solutions, bounded_bindings
+from triplecast.evaluate.solutions import Solutions, bounded_bindings
 from triplecast.evaluate.unknown import Unanswered
 from triplecast.explain.evidence import Evidence
 from triplecast.explain.explanation import Explanation
@@ -20,7 +20,7 @@ from triplecast.explain.trace import SHOWN, Trace
 from triplecast.explain.wording import Wording
 from triplecast.languages import parse_query, prefixes_of
 from triplecast.model.algebra import Filter, Modifier, Pattern, Query, Term
-from triplecast.model.match import INDEX_SOLUTIONS
+from triplecast.model.match import INDEX_SOLUTIONS, TOO_LONG
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
 from triplecast.taxonomy import EntailmentTooLarge

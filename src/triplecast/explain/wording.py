@@ -10,6 +10,7 @@ from types import MappingProxyType
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.evaluate.scope import children, parts_of
+from triplecast.languages.vocabularies import DECLARED
 from triplecast.model import algebra
 from triplecast.model.algebra import Call, Expression, Node, Operation, Pattern, Slot, Term, TriplePattern, Variable
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
@@ -46,7 +47,8 @@ class Wording:
     ) -> None:
         self.operators = operators
         self._namespaces = sorted(
-            ((namespace, prefix) for prefix, namespace in prefixes.items()), key=lambda pair: (-len(pair[0]), pair[1])
+            ((namespace, prefix) for prefix, namespace in prefixes.items()),
+            key=lambda pair: (-len(pair[0]), pair[1] in DECLARED, -len(pair[1]), pair[1]),
         )
         self._hidden: dict[str, str] = {}
         if query is not None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from triplecast.errors import StorageFault
 from triplecast.kernels.checksum import checksum
-from triplecast.sqlite import storage_faults, sync_folder
+from triplecast.storage_faults import storage_faults, sync_folder
 
 MAGIC = b"TRARRAYS"
 FORMAT = 1

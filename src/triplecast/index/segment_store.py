@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from triplecast.errors import StorageFault
 from triplecast.index.file import TEMPORARY, Sole
 from triplecast.index.segment import Segment
-from triplecast.index.snapshot import Manifest, Snapshot, open_segment, read_manifest, write_manifest
+from triplecast.index.snapshot import Manifest, Snapshot, open_segment, read_manifest, release_segments, write_manifest
 
 _NAME = re.compile(r"(manifest|segment)-([0-9]{10})\.(json|tcx)")
 
@@ -46,6 +46,9 @@ class SegmentStore(Protocol):
     def sweep(self, keep: int) -> None:
         """Delete all but the last `keep` manifests, and the segments that none of these names, but for those that were
         written and neither published nor released yet."""
+
+    def close(self) -> None:
+        """Let go of the segments that were opened."""
 
 
 def number_of(name: str) -> int:
@@ -92,6 +95,9 @@ class SegmentMemory:
         """Nothing to do: what nobody holds is gone."""
 
     def sweep(self, keep: int) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
         """Nothing to do."""
 
 
@@ -166,6 +172,9 @@ class SegmentFolder:
             for left in self._path.glob(f"*{TEMPORARY}"):
                 if not left.name.startswith(tuple(unnamed)):
                     left.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        release_segments(self._path)
 
     def _make_folder(self) -> None:
         try:

@@ -6,11 +6,12 @@ import hashlib
 import json
 import zlib
 from base64 import b64decode, b64encode
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,18 +69,35 @@ class Manifest:
         return f"manifest-{self.number:010}.json"
 
 
+SEGMENTS_OPEN = 128
+"""Segments that stay mapped though no snapshot holds them, so that each job of a worker finds them."""
+_OPENED: OrderedDict[tuple[Path, int, int, int, int], Segment] = OrderedDict()
+_OPENING = Lock()
+
+
 def open_segment(path: Path) -> Segment:
     """Open a segment, once per process while its file is unchanged."""
     try:
         state = path.stat()
     except OSError as error:
         raise StorageFault(path.name, f"cannot be read: {error.strerror}", REBUILD) from error
-    return _open_once(path, (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns))
+    key = (path, state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
+    with _OPENING:
+        segment = _OPENED.pop(key, None)
+    if segment is None:
+        segment = Segment.open(path)
+    with _OPENING:
+        _OPENED[key] = segment
+        if len(_OPENED) > SEGMENTS_OPEN:
+            _OPENED.popitem(last=False)
+    return segment
 
 
-@lru_cache(maxsize=128)
-def _open_once(path: Path, state: tuple[int, ...]) -> Segment:
-    return Segment.open(path)
+def release_segments(folder: Path) -> None:
+    """Let the segments of `folder` be unmapped once nobody holds them."""
+    with _OPENING:
+        for key in [key for key in _OPENED if key[0].parent == folder]:
+            del _OPENED[key]
 
 
 def read_manifest(folder: Path, name: str) -> Manifest:

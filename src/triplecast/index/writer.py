@@ -139,6 +139,11 @@ class IndexWriter:
         manifest = self._manifest
         return Snapshot(manifest.covers, tuple(self._segments.values()), manifest.removals, manifest.name)
 
+    def close(self) -> None:
+        """Let go of all segments, which are unmapped unless somebody else holds a snapshot."""
+        self._segments, self._manifest = {}, Manifest(0, 0, (), NO_REMOVALS)
+        self._store.close()
+
     def _publish(self, segments: dict[str, Segment], manifest: Manifest) -> Snapshot:
         """Publish `manifest` of these segments, which are written, under the next number."""
         manifest = replace(manifest, number=self._last_number() + 1, segments=tuple(segments))

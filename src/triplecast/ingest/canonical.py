@@ -105,8 +105,9 @@ class _Canonicalisation:
         self._steps = steps
         self._depth = 0
         self._quads: dict[bytes, list[_Quad]] = {}
+        terms: dict[bytes, bytes] = {}
         for line in lines:
-            quad = _quad(line)
+            quad = _Quad(*(terms.setdefault(term, term) if term[:1] != b'"' else term for term in _quad(line)))
             for node in dict.fromkeys((quad.subject, quad.object, quad.graph)):
                 if node.startswith(b"_:"):
                     self._quads.setdefault(node, []).append(quad)

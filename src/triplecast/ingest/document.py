@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from types import NoneType
 from typing import TypeVar
 from urllib.parse import quote
@@ -19,6 +20,8 @@ DOCUMENT_PREFIX = "urn:triplecast:document:"
 
 _Entry = TypeVar("_Entry", bound="Document | Reject")
 
+_LONGEST_PATH = 4096
+"""Characters of a text that may be meant as the path of a file."""
 _KEPT = "/!$&'()*+,;=:@-._~"
 
 
@@ -50,6 +53,10 @@ class ParsedDocument:
 
     drafts: tuple[Draft, ...]
     rejects: tuple[Reject, ...] = ()
+    overran: bool = False
+    """Whether it was rejected since parsing it took too long, which on another machine or day it might not."""
+    warnings: tuple[str, ...] = ()
+    """What is probably not meant."""
 
 
 def cut_groups(entries: Iterable[_Entry], most: int, size: int) -> Iterator[list[_Entry]]:
@@ -80,6 +87,8 @@ def document_of(
         hint = "give what is in it: path.read_bytes()" if of_path else "give its bytes, or its text as str"
         raise InputError(f"a document cannot be made of {type(data).__name__}", hint)
     _check_types(Document("", b"", media_type, graph, dataset))
+    if isinstance(data, str) and _names_file(data):
+        raise InputError(f"{data!r} is the name of a file, not a document", f"publish Path({data!r}).read_bytes()")
     try:
         content = data.encode() if isinstance(data, str) else bytes(data)
         (graph or "").encode()
@@ -89,6 +98,16 @@ def document_of(
     given = {} if attachments is None else attachments
     check_attachments(given)
     return Document(source, content, media_type, graph, dataset, given)
+
+
+def _names_file(text: str) -> bool:
+    """Whether a text that is no document is the name of a file here."""
+    if len(text) > _LONGEST_PATH or any(sign in text for sign in "<{\n\0"):
+        return False
+    try:
+        return Path(text).is_file()
+    except OSError:
+        return False
 
 
 def checked_documents(documents: Iterable[Document]) -> Iterator[Document]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from triplecast.errors import DocumentRejected, InputError
 from triplecast.ingest.document import Document
+from triplecast.ingest.gate import GATE
 from triplecast.ingest.inbox import KNOWN, InboxFile, distinct_paths, scan_inbox, source_of
 from triplecast.ingest.inbox_files import is_whole, read_groups
 from triplecast.ingest.parser import Parser
 from triplecast.model.publication import Reject
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomy, read_taxonomy
+
+STDIN = Path("-")
 
 
 def read_documents(
@@ -21,11 +25,16 @@ def read_documents(
 
     A file is one document, a ``.jsonl`` file one a line. Its source is its path relative to the folder given; for a
     file given itself, its path in `inbox`, or its name. In a folder, links and files with another extension are
-    skipped; a file given itself may be a link and have any extension. At most one group (`inbox_files`) is held in
+    skipped; a file given itself may be a link and have any extension. ``-`` is the document on standard input, whose
+    content tells its format. At most one group (`inbox_files`) is held in
     memory. Raises InputError for a missing path and if nothing is found.
     """
     found = False
     for path in distinct_paths(paths):
+        if path == STDIN:
+            found = True
+            yield Document("stdin", sys.stdin.buffer.read(GATE.bytes + 1), dataset=dataset)
+            continue
         folder, files = _files(path, inbox)
         found = found or bool(files)
         unread = {file.source: file for file in files}
@@ -42,13 +51,21 @@ def read_documents(
         raise InputError(f"no publication in {named}", f"files are known by extension: {' '.join(KNOWN)}")
 
 
+def check_path(path: Path) -> None:
+    """Raises InputError unless there is a file or folder at `path`, or it is standard input."""
+    if path == STDIN or path.is_file() or path.is_dir():
+        return
+    if path.parts[:1] in (("http:",), ("https:",)):
+        raise InputError(f"{path} is an address, and nothing is fetched", "save it as a file first")
+    what = "is neither a file nor a folder" if path.exists() else "does not exist"
+    raise InputError(f"{path} {what}", "name a file or a folder of documents")
+
+
 def _files(path: Path, inbox: Path | None) -> tuple[Path, Sequence[InboxFile]]:
     """Return the folder to open and the files in it."""
+    check_path(path)
     if path.is_dir():
         return path, scan_inbox(path, {}, {}, 0.0, quiet=0.0).ready
-    if not path.is_file():
-        what = "is neither a file nor a folder" if path.exists() else "does not exist"
-        raise InputError(f"{path} {what}", "name a file or a folder of documents")
     real = path.resolve()
     state = real.stat()
     if inbox is None:

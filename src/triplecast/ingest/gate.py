@@ -7,6 +7,7 @@ Brackets are counted first: with fewer than the limit no document nests deeper. 
 from __future__ import annotations
 
 import re
+import zlib
 from dataclasses import dataclass
 
 from triplecast.errors import DocumentRejected
@@ -30,14 +31,17 @@ class GateLimits:
     triples: int = 1_000_000
     term_bytes: int = MEGABYTE
     """Bytes of a term in canonical form."""
-    feed_items: int = 10_000
+    identity_bytes: int = 4096
+    """Bytes of a publication's graph IRI, which each of its matches repeats."""
+    publications: int = 10_000
+    """Items of a feed, the first of which are taken, or graphs of a dataset."""
     canonical_steps: int = 20_000
     """Permutations and hashes while blank nodes are named canonically; beyond, they keep their labels."""
 
 
 GATE = GateLimits()
 
-CHILD = Limits(seconds=30.0, memory=1024 * MEGABYTE, answer=192 * MEGABYTE)
+CHILD = Limits(seconds=30.0, memory=512 * MEGABYTE, answer=192 * MEGABYTE)
 """The limits of a parser's child, beyond which the pre-parse checks do not reach."""
 
 _TEXT_TOKEN = re.compile(
@@ -49,6 +53,8 @@ _TEXT_TOKEN = re.compile(
 )
 """The brackets of Turtle and its relatives, and the tokens that can hide brackets; without backtracking."""
 _JSON_TOKEN = re.compile(rb"\"(?:[^\"\\]++|\\.)*+(?:\"|\Z)|[\[\]{}]", re.DOTALL)
+_MOST_MEMBERS = 100
+"""Of a gzip, those that are unpacked."""
 _COMPRESSED = (
     (b"\x1f\x8b", "gzip"),
     (b"PK\x03\x04", "zip"),
@@ -63,6 +69,33 @@ def refuse_size(data: bytes, limits: GateLimits) -> None:
     if len(data) > limits.bytes:
         reason = f"the document has {len(data)} bytes, {limits.bytes} are allowed"
         raise DocumentRejected("gate", reason, "split it into smaller documents")
+
+
+def unpack(data: bytes, limits: GateLimits) -> bytes:
+    """Return the content of gzip, or any other data as it is. Raises DocumentRejected for one that is damaged or too
+    large, of which no more than the limit is unpacked."""
+    unpacked = bytearray()
+    rest = data
+    for _ in range(_MOST_MEMBERS):
+        if not rest.startswith(b"\x1f\x8b"):
+            break
+        member = zlib.decompressobj(wbits=31)
+        try:
+            unpacked += member.decompress(rest, limits.bytes + 1 - len(unpacked))
+        except zlib.error as error:
+            raise DocumentRejected("gate", f"the gzip is damaged: {error}", "compress the document again") from None
+        if len(unpacked) > limits.bytes:
+            reason = f"the document has more than {limits.bytes} bytes unpacked"
+            raise DocumentRejected("gate", reason, "split it into smaller documents")
+        if not member.eof:
+            raise DocumentRejected("gate", "the gzip is cut off", "write it whole before it is read")
+        rest = member.unused_data
+    if rest is data:
+        return data
+    if rest.strip(b"\0"):
+        reason = f"the gzip has more than {_MOST_MEMBERS} members, or bytes behind its end"
+        raise DocumentRejected("gate", reason, "compress the document again")
+    return bytes(unpacked)
 
 
 def refuse_compressed(data: bytes) -> None:

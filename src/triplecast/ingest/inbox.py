@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.errors import InputError
-from triplecast.ingest.media_types import EXTENSIONS
+from triplecast.ingest.media_types import EXTENSIONS, media_type_of
 from triplecast.model.printable import decodable, printable_name
 from triplecast.model.publication import FileState
 
@@ -29,8 +29,10 @@ LINES = ".jsonl"
 """Extension of files with many publications, ``{"id", "media_type", "data"}`` a line."""
 
 KNOWN = (*EXTENSIONS, LINES)
-"""The extensions, in any letter case, of the files that are read."""
+"""The extensions, in any letter case, of the files that are read; all but the last may be followed by ``.gz``."""
 
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+"""Flags to open a folder that need not be listed (Linux)."""
 _NAMED = 5
 """Most files that a message names."""
 
@@ -84,7 +86,7 @@ def scan_inbox(
         if entry is None:
             ignored.append(f"{source}/")
             continue
-        if os.path.splitext(entry.name)[1].lower() not in KNOWN or not entry.is_file(follow_symlinks=False):
+        if not is_known(entry.name) or not entry.is_file(follow_symlinks=False):
             ignored.append(source)
             continue
         try:
@@ -106,10 +108,32 @@ def scan_inbox(
     return Scan(tuple(ready), seen, len(seen) - len(ready), tuple(sorted(ignored)))
 
 
+def is_known(name: str) -> bool:
+    """Whether the extension of a file's name is that of a document."""
+    return media_type_of(name) is not None or os.path.splitext(name)[1].lower() == LINES
+
+
 def source_of(path: Sequence[str]) -> str:
     """Return a file's source: the parts of its path joined by ``/``. Bytes that are no UTF-8 are written ``\\xe9``, so
     that it can be stored and printed."""
     return decodable("/".join(path))
+
+
+@contextlib.contextmanager
+def open_below(folder: Path, parts: Sequence[str]) -> Iterator[int]:
+    """Open the file at `parts` below `folder` and give its descriptor. No part may be a link, and a pipe is not waited
+    for. Raises OSError."""
+    descriptors: list[int] = []
+    try:
+        descriptors.append(os.open(folder, _FOLDER))
+        for name in parts[:-1]:
+            descriptors.append(os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptors[-1]))
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptors.append(os.open(parts[-1], flags, dir_fd=descriptors[-1]))
+        yield descriptors[-1]
+    finally:
+        for descriptor in reversed(descriptors):
+            os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -119,24 +143,15 @@ def open_inbox_file(folder: Path, file: InboxFile) -> Iterator[int | None]:
     No part of the path may be a link and the file must be regular, so a publisher can neither have another file of the
     machine read nor stall the reader with a pipe. Raises OSError for a file that may not be read.
     """
-    descriptors: list[int] = []
-    try:
+    with contextlib.ExitStack() as opened:
         try:
-            descriptors.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-            for name in file.path[:-1]:
-                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-                descriptors.append(os.open(name, flags, dir_fd=descriptors[-1]))
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            descriptors.append(os.open(file.path[-1], flags, dir_fd=descriptors[-1]))
+            descriptor = opened.enter_context(open_below(folder, file.path))
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO):
                 raise
             yield None
             return
-        yield descriptors[-1] if is_unchanged(descriptors[-1], file) else None
-    finally:
-        for descriptor in reversed(descriptors):
-            os.close(descriptor)
+        yield descriptor if is_unchanged(descriptor, file) else None
 
 
 def is_unchanged(descriptor: int, file: InboxFile) -> bool:

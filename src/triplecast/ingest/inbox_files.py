@@ -21,6 +21,7 @@ from triplecast.ingest.document import Document
 from triplecast.ingest.gate import GATE
 from triplecast.ingest.inbox import LINES, InboxFile, is_unchanged, open_inbox_file, read_inbox_file
 from triplecast.ingest.media_types import media_type_of
+from triplecast.model.printable import printable_name, shortened
 from triplecast.model.publication import FileState, Reject
 from triplecast.terms.nearness import nearest_names
 
@@ -143,30 +144,39 @@ def document_of_line(line: bytes, source: str, number: int, dataset: bool = Fals
         return Reject(source, "gate", f"is not JSON: {error}", _WRITE, number)
     if not isinstance(row, dict):
         return Reject(source, "gate", "is no JSON object", _WRITE, number)
+    id = row.get("id")
+    named = f"{printable_name(shortened(id, 200))}: " if isinstance(id, str) and id else ""
+
+    def refuse(reason: str, hint: str) -> Reject:
+        return Reject(source, "gate", named + reason, hint, number)
+
     for name in _WANTED:
         if not isinstance(row.get(name), str):
             near = nearest_names(name, sorted(row.keys() - set(_WANTED)), 1)
-            hint = f'was "{near[0]}" meant as "{name}"?' if near else "give all three in each line"
-            return Reject(source, "gate", f'lacks "{name}" as text', hint, number)
+            return refuse(
+                f'lacks "{name}" as text',
+                f'was "{near[0]}" meant as "{name}"?' if near else "give all three in each line",
+            )
     slips = nearest_names(_ATTACHED, sorted(row.keys() - set(_WANTED)), 1) if _ATTACHED not in row else []
     if slips:
-        reason = f'has an unknown field "{slips[0]}"'
-        return Reject(source, "gate", reason, f'write "{_ATTACHED}" if that was meant, or rename it', number)
+        return refuse(f'has an unknown field "{slips[0]}"', f'write "{_ATTACHED}" if that was meant, or rename it')
     try:
         data = row["data"].encode()
         (row["id"] + row["media_type"]).encode()
     except UnicodeEncodeError:
-        return Reject(source, "gate", "holds half a surrogate pair", "write both halves, or the character", number)
+        return refuse("holds half a surrogate pair", "write both halves, or the character")
     try:
         attachments = decode_attachments(row.get(_ATTACHED))
     except InputError as error:
-        return Reject(source, "gate", error.what, error.hint, number)
+        return refuse(error.what, error.hint)
     return Document(f"{source}:{number}", data, row["media_type"], row["id"], dataset, attachments)
 
 
 LINE_BYTES = 8 * GATE.bytes
 """Most bytes of a line: a document of the largest size fits with every character escaped."""
 
+_FIRST_REST, _LONGER = 60.0, 5.0
+"""Seconds before a file that took too long is parsed again, and how many times as long before each further try."""
 _PIECE = 4 << 20
 _READ = re.compile(r"read (\d+) bytes, (\d+) lines")
 
@@ -175,10 +185,30 @@ class LongLine(Exception):
     """A line of more than `LINE_BYTES` bytes."""
 
 
+TRIES = 4
+"""How often a file is parsed that takes its parser too long, before it is rejected until it changes."""
+_OVERRAN = "overran "
+
+
+def overrun(state: FileState, before: FileState | None) -> FileState:
+    """Return the state of a file that took its parser too long; `before`: its state until then."""
+    tries = 1 + (_tries(before) if before is not None and before.digest == state.digest else 0)
+    return state._replace(outcome="rejected" if tries >= TRIES else f"{_OVERRAN}{tries}")
+
+
+def seconds_to_next_try(state: FileState) -> float | None:
+    """Return how long a file that took too long rests before it is parsed again; None for any other."""
+    return _FIRST_REST * _LONGER ** (tries - 1) if (tries := _tries(state)) else None
+
+
+def _tries(state: FileState) -> int:
+    return int(state.outcome.removeprefix(_OVERRAN)) if state.outcome.startswith(_OVERRAN) else 0
+
+
 def is_whole(state: FileState) -> bool:
-    """Whether the whole file was read, not only its first lines."""
+    """Whether nothing of the file is left to read, nor to be tried again."""
     part = _READ.fullmatch(state.outcome)
-    return part is None or int(part[1]) >= state.size
+    return not _tries(state) if part is None else int(part[1]) >= state.size
 
 
 def read_wholly(file: InboxFile) -> FileState:

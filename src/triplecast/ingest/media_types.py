@@ -27,6 +27,7 @@ _SAME = {
     "text/x-nquads": N_QUADS,
     "application/x-trig": TRIG,
     "application/json": JSON_LD,
+    "application/feed+json": JSON_LD,
     "text/rss+xml": RSS,
 }
 EXTENSIONS: Mapping[str, str] = {
@@ -36,11 +37,15 @@ EXTENSIONS: Mapping[str, str] = {
     ".trig": TRIG,
     ".rdf": RDF_XML,
     ".jsonld": JSON_LD,
+    ".json": JSON_LD,
     ".rss": RSS,
     ".atom": ATOM,
     ".xml": XML,
 }
-"""Media type by file extension, in lower case."""
+"""Media type by file extension, in lower case; ``.gz`` may follow it."""
+COMPRESSED = ".gz"
+_OF_COMPRESSED = frozenset(("application/gzip", "application/x-gzip"))
+"""Media types that say nothing of what is compressed."""
 
 _JSON_START = re.compile(rb'\s*(?:\{\s*["}]|\[\s*(?:[\[{"]|\]\s*\Z))')
 _XML_START = re.compile(
@@ -50,8 +55,8 @@ _XML_START = re.compile(
 
 def media_type_of(name: str) -> str | None:
     """Return the media type of a file name's extension; None for an unknown one."""
-    stem, dot, extension = name.rpartition(".")
-    return EXTENSIONS.get(f".{extension.lower()}") if dot and stem else None
+    stem, dot, extension = name.lower().removesuffix(COMPRESSED).rpartition(".")
+    return EXTENSIONS.get(f".{extension}") if dot and stem else None
 
 
 def decide_type(media_type: str | None, source: str, data: bytes) -> tuple[str, str | None]:
@@ -61,6 +66,8 @@ def decide_type(media_type: str | None, source: str, data: bytes) -> tuple[str, 
     name, _, parameters = media_type.partition(";")
     name = name.strip().lower()
     name = _SAME.get(name, name)
+    if name in _OF_COMPRESSED:
+        return media_type_of(source) or sniff(data), None
     if name not in _KNOWN:
         reason = f"the media type {name!r} is not supported"
         raise DocumentRejected("gate", reason, f"send it as one of {', '.join(sorted(_KNOWN))}")

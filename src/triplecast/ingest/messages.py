@@ -33,8 +33,10 @@ def unpack_document(request: bytes) -> Document:
 
 
 def pack_parsed(parsed: ParsedDocument) -> bytes:
-    """Pack the rejects as JSON, then labels, whether it is a dataset, digest, graph and lines of each draft."""
-    parts = [json.dumps([astuple(reject) for reject in parsed.rejects]).encode() if parsed.rejects else b"[]"]
+    """Pack rejects and warnings as JSON, then labels, whether it is a dataset, digest, graph and lines of each
+    draft."""
+    rejects = [astuple(reject) for reject in parsed.rejects]
+    parts = [json.dumps((rejects, parsed.warnings)).encode() if rejects or parsed.warnings else b""]
     for draft in parsed.drafts:
         kind = bytes((_LABELS.index(draft.labels), draft.dataset))
         parts += (kind + draft.digest, draft.graph.encode(), draft.quads)
@@ -42,11 +44,13 @@ def pack_parsed(parsed: ParsedDocument) -> bytes:
 
 
 def unpack_parsed(payload: bytes) -> ParsedDocument:
-    rejects, *drafts = unpack_parts(payload)
+    first, *drafts = unpack_parts(payload)
+    rejects, warnings = json.loads(first) if first else ((), ())
     return ParsedDocument(
         tuple(
             Draft(graph.decode(), quads, kind[2:], _LABELS[kind[0]], bool(kind[1]))
             for kind, graph, quads in zip(drafts[::3], drafts[1::3], drafts[2::3], strict=True)
         ),
-        tuple(Reject(*fields) for fields in json.loads(rejects)) if len(rejects) > 2 else (),
+        tuple(Reject(*fields) for fields in rejects),
+        warnings=tuple(warnings),
     )

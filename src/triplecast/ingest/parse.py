@@ -10,9 +10,10 @@ from pyoxigraph import NamedNode
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
 from triplecast.ingest.document import Document, ParsedDocument, document_iri
-from triplecast.ingest.gate import GATE, GateLimits, refuse_compressed, refuse_nesting, refuse_size
+from triplecast.ingest.gate import GATE, GateLimits, refuse_compressed, refuse_nesting, refuse_size, unpack
+from triplecast.ingest.json_feed import parse_json_feed
 from triplecast.ingest.media_types import decide_type
-from triplecast.ingest.rdf import parse_rdf
+from triplecast.ingest.rdf import parse_rdf, parsed_graphs
 from triplecast.ingest.xml_document import parse_xml
 from triplecast.model.printable import printable
 from triplecast.model.publication import Reject
@@ -31,13 +32,15 @@ def parse_document(document: Document, limits: GateLimits = GATE) -> ParsedDocum
     # what parsers quote of a document may hold terminal control characters
     reasons = [printable(reject.reason).replace("\n", "\\n") for reject in parsed.rejects]
     rejects = zip(parsed.rejects, reasons, strict=True)
-    return ParsedDocument(parsed.drafts, tuple(replace(reject, reason=reason) for reject, reason in rejects))
+    told = tuple(replace(reject, reason=reason) for reject, reason in rejects)
+    return ParsedDocument(parsed.drafts, told, warnings=() if told else _warn_of_nothing(parsed))
 
 
 def _parse(document: Document, limits: GateLimits) -> ParsedDocument:
     media_type = None
     try:
         refuse_size(document.data, limits)
+        document = replace(document, data=unpack(document.data, limits))
         refuse_compressed(document.data)
         base = _checked(document_iri(document), limits)
         media_type, charset = decide_type(document.media_type, document.source, document.data)
@@ -45,12 +48,25 @@ def _parse(document: Document, limits: GateLimits) -> ParsedDocument:
             return parse_xml(document, media_type, charset, base, limits)
         data = document.data.removeprefix(b"\xef\xbb\xbf")
         refuse_nesting(data, limits, json=media_type == media_types.JSON_LD)
-        return ParsedDocument(parse_rdf(data, media_type, base, document.dataset, limits))
+        if media_type == media_types.JSON_LD and (feed := parse_json_feed(document, data, base, limits)) is not None:
+            return feed
+        return parsed_graphs(document, parse_rdf(data, media_type, base, document.dataset, limits))
     except DocumentRejected as error:
         meant = _guess_type(document, media_type) if error.stage == "parse" else None
         return ParsedDocument(
             (), (Reject(document.source, error.stage, error.reason, meant or error.hint, error.line, error.column),)
         )
+
+
+def _warn_of_nothing(parsed: ParsedDocument) -> tuple[str, ...]:
+    """Warn of a document without content."""
+    if not parsed.drafts:
+        return ("the feed has no items: nothing is published",)
+    if any(draft.quads for draft in parsed.drafts):
+        return ()
+    return (
+        "it holds no triples, which only a pattern that is empty or optional matches; in JSON, keys need a @context",
+    )
 
 
 def _guess_type(document: Document, media_type: str | None) -> str | None:
@@ -77,8 +93,8 @@ def _guess_type(document: Document, media_type: str | None) -> str | None:
 
 def _checked(base: str, limits: GateLimits) -> str:
     size = len(base.encode("utf-8", "replace"))
-    if size > limits.term_bytes:
-        reason = f"its graph IRI has {size} bytes, {limits.term_bytes} are allowed: {base[:60]!r}…"
+    if size > limits.identity_bytes:
+        reason = f"its graph IRI has {size} bytes, {limits.identity_bytes} are allowed: {base[:60]!r}…"
         raise DocumentRejected("gate", reason, "name the document's graph by a shorter IRI")
     try:
         return NamedNode(base).value

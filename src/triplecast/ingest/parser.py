@@ -13,6 +13,7 @@ from triplecast.ingest.attachments import share_attachments
 from triplecast.ingest.document import Document, ParsedDocument, cut_groups
 from triplecast.ingest.gate import CHILD, MEGABYTE
 from triplecast.ingest.messages import pack_document, unpack_parsed
+from triplecast.model.printable import printable_name, shortened
 from triplecast.model.publication import Reject
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
@@ -26,7 +27,7 @@ _LONGEST_SOURCE = 10_000
 """Characters of a source that are kept; file names have fewer."""
 
 _HINTS = {
-    "timeout": "simplify or split it",
+    "timeout": "split it, or publish it again (`run` tries a file again by itself, a line that is added again)",
     "memory": "split it into smaller documents",
     "size": "split it into smaller documents",
     "crash": "simplify it, and report it to the authors of Triplecast",
@@ -113,9 +114,20 @@ def _parsed(document: Document, outcome: bytes | RequestFailure) -> ParsedDocume
     if isinstance(outcome, bytes):
         parsed = unpack_parsed(outcome)
         drafts = share_attachments(parsed.drafts, document.attachments)
-        return ParsedDocument(drafts, tuple(_storable(reject) for reject in parsed.rejects))
+        rejects = tuple(_storable(_named(reject, document)) for reject in parsed.rejects)
+        return replace(parsed, drafts=drafts, rejects=rejects)
     reason = f"parsing it ended its child process ({outcome.kind}): {outcome.detail}"
-    return ParsedDocument((), (_storable(Reject(document.source, "sandbox", reason, _HINTS[outcome.kind])),))
+    reject = Reject(document.source, "sandbox", reason, _HINTS[outcome.kind])
+    return ParsedDocument((), (_storable(_named(reject, document)),), outcome.kind == "timeout")
+
+
+def _named(reject: Reject, document: Document) -> Reject:
+    """Name the document where its source, a line of a file, does not."""
+    if document.graph in (None, document.source):
+        return reject
+    return replace(
+        reject, reason=f"{document.graph and printable_name(shortened(document.graph, 200))}: {reject.reason}"
+    )
 
 
 def _refused(document: Document) -> Reject | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import islice
+from typing import NamedTuple
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, parse, serialize
 
@@ -13,9 +14,10 @@ from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
 from triplecast.ingest.canonical import OutOfSteps, canonical_names, names_by_appearance, rename, split_line
 from triplecast.ingest.contexts import inline_contexts
-from triplecast.ingest.document import part_iri
+from triplecast.ingest.document import Document, ParsedDocument, part_iri
 from triplecast.ingest.gate import GateLimits
-from triplecast.model.publication import Draft
+from triplecast.ingest.syntax_faults import graph_of_line, unreadable
+from triplecast.model.publication import Draft, Reject
 
 _FORMATS = {
     media_types.TURTLE: RdfFormat.TURTLE,
@@ -27,21 +29,51 @@ _FORMATS = {
 }
 _NAMED = frozenset((media_types.N_QUADS, media_types.TRIG, media_types.JSON_LD))
 """Formats with named graphs."""
-_PREAMBLE = re.compile(r"^Parser error at line \d+ [^:]*: ")
+_PART = 4096
+"""Quads that are held as objects at once."""
+_MOST_FAULTS = 100
+"""Graphs that may be left out of one document."""
 _REMOTE_CONTEXT = "LoadDocumentCallback"
 _BLANK_LINE = re.compile(rb"^_:| _:[^ \"]+ (?:<[^>]*> )?\.$", re.MULTILINE)
 """A blank node as subject, object or graph, which no literal or IRI resembles."""
 _NEW_SYNTAX = (b"<<(", b"--ltr", b"--rtl")
 
 
-def parse_rdf(data: bytes, media_type: str, base: str, dataset: bool, limits: GateLimits) -> tuple[Draft, ...]:
+class ParsedGraphs(NamedTuple):
+    """The publications of an RDF document."""
+
+    drafts: tuple[Draft, ...]
+    faults: tuple[DocumentRejected, ...] = ()
+    """Why graphs were left out."""
+
+
+def parse_rdf(data: bytes, media_type: str, base: str, dataset: bool, limits: GateLimits) -> ParsedGraphs:
     """Return one draft per graph; the default graph counts if it is not empty, or alone. Raises DocumentRejected."""
     try:
         return _drafts(data, media_type, base, dataset, limits)
     except SyntaxError as error:
-        if media_type == media_types.JSON_LD and _REMOTE_CONTEXT in str(error):
-            return parse_rdf(inline_contexts(data), media_type, base, dataset, limits)
-        raise _unreadable(error, media_type) from None
+        if media_type != media_types.JSON_LD or _REMOTE_CONTEXT not in str(error):
+            raise unreadable(error, _FORMATS[media_type], data) from None
+    return _with_contexts(data, base, dataset, limits)  # here, where the first parser and what it holds are gone
+
+
+def _with_contexts(data: bytes, base: str, dataset: bool, limits: GateLimits) -> ParsedGraphs:
+    """Parse JSON-LD that names contexts by address."""
+    try:
+        return _drafts(inline_contexts(data), media_types.JSON_LD, base, dataset, limits)
+    except SyntaxError as error:
+        if _REMOTE_CONTEXT in str(error):  # named by a key with other escapes
+            reason = "it names a JSON-LD context by address, and contexts are never fetched"
+            raise DocumentRejected("gate", reason, 'write the key as "@context"') from None
+        raise unreadable(error, RdfFormat.JSON_LD, data) from None
+
+
+def parsed_graphs(document: Document, graphs: ParsedGraphs) -> ParsedDocument:
+    """Return the publications and rejects of a document that has these graphs."""
+    rejects = (
+        Reject(document.source, each.stage, each.reason, each.hint, each.line, each.column) for each in graphs.faults
+    )
+    return ParsedDocument(graphs.drafts, tuple(rejects))
 
 
 def parse_triples(data: bytes, media_type: str, base: str, limits: GateLimits) -> list[Triple]:
@@ -50,41 +82,75 @@ def parse_triples(data: bytes, media_type: str, base: str, limits: GateLimits) -
         quads = parse(data, format=_FORMATS[media_type], base_iri=base)
         return [quad.triple for quad in islice(quads, limits.triples + 1)]
     except SyntaxError as error:
-        raise _unreadable(error, media_type) from None
+        raise unreadable(error, _FORMATS[media_type], data) from None
 
 
-def _drafts(data: bytes, media_type: str, base: str, dataset: bool, limits: GateLimits) -> tuple[Draft, ...]:
+def _drafts(data: bytes, media_type: str, base: str, dataset: bool, limits: GateLimits) -> ParsedGraphs:
+    size = len(data) + len(base)
+    if dataset or media_type not in _NAMED:
+        lines = write_lines(_quads(data, media_type, base), size, limits, dataset)
+        return ParsedGraphs((make_draft(base, lines, data, limits, dataset),))
+    faults: dict[str, DocumentRejected] = {}
+    graphs = _lines_per_graph(_quads(data, media_type, base, faults), size, limits)
+    drafts = tuple(
+        make_draft(_identity(name, number, base), graphs.pop(name, []), data, limits)
+        for number, name in enumerate(tuple(graphs) or (() if faults else (DefaultGraph(),)))
+        if ("" if isinstance(name, DefaultGraph) else str(name)) not in faults
+    )
+    return ParsedGraphs(drafts, tuple(faults.values()))
+
+
+def _quads(
+    data: bytes, media_type: str, base: str, faults: dict[str, DocumentRejected] | None = None
+) -> Iterator[Quad]:
+    """Yield the quads of a document. The parser, which may hold it in a large form, ends with the last one."""
     quads: Iterable[Quad] = parse(data, format=_FORMATS[media_type], base_iri=base)
     if media_type == media_types.JSON_LD and b"@direction" in data:
         quads = map(_without_direction, quads)
-    size = len(data) + len(base)
-    if dataset:
-        return (make_draft(base, write_lines(quads, size, limits, dataset=True), data, limits, dataset=True),)
-    if media_type not in _NAMED:
-        return (make_draft(base, write_lines(quads, size, limits, dataset=False), data, limits),)
-    return _draft_per_graph(quads, data, base, size, limits)
+    if media_type == media_types.N_QUADS and faults is not None:
+        quads = _valid_quads(quads, data, faults)
+    yield from quads
 
 
-def _draft_per_graph(quads: Iterable[Quad], data: bytes, base: str, size: int, limits: GateLimits) -> tuple[Draft, ...]:
-    graphs: dict[NamedNode | BlankNode | DefaultGraph, list[Quad]] = {}
+def _valid_quads(quads: Iterable[Quad], data: bytes, faults: dict[str, DocumentRejected]) -> Iterator[Quad]:
+    """Yield the quads of the valid lines of N-Quads, and put the first error of each other graph into `faults`. Raises
+    SyntaxError at a line of which even the graph is unknown."""
+    stream = iter(quads)
+    lines: list[bytes] = []
+    while True:
+        try:
+            yield from stream
+            return
+        except SyntaxError as error:
+            lines = lines or data.split(b"\n")
+            graph = None if error.lineno is None else graph_of_line(lines[error.lineno - 1])
+            if graph is None or len(faults) == _MOST_FAULTS:
+                raise
+            fault = unreadable(error, RdfFormat.N_QUADS, data)
+            fault.reason = f"{f'the graph {graph}' if graph else 'the default graph'} is left out: {fault.reason}"
+            faults.setdefault(graph, fault)
+
+
+_Graphs = dict[NamedNode | BlankNode | DefaultGraph, list[bytes]]
+
+
+def _lines_per_graph(quads: Iterator[Quad], size: int, limits: GateLimits) -> _Graphs:
+    graphs: _Graphs = {}
     count = 0
-    for quad in quads:
-        graphs.setdefault(quad.graph_name, []).append(quad)
-        count += 1
-        if count > limits.triples:
-            break  # `write_lines` says so
-    if not graphs:
-        return (make_draft(base, [], data, limits),)
-    drafts = []
     room = limits.expanded_bytes
-    for number, (name, members) in enumerate(graphs.items()):
-        lines = write_lines((quad.triple for quad in members), size, limits, dataset=False)
+    while part := list(islice(quads, _PART)):
+        lines = write_lines((quad.triple for quad in part), size, limits, dataset=False)
+        for quad, line in zip(part, lines, strict=True):
+            graphs.setdefault(quad.graph_name, []).append(line)
+        if len(graphs) > limits.publications:
+            reason = f"the dataset has more than {limits.publications} graphs, each of which is a publication"
+            raise DocumentRejected("gate", reason, "split it, or publish it as one dataset (--dataset, dataset=True)")
+        count += len(part)
         room -= sum(map(len, lines))
         if room < 0 or count > limits.triples:
             reason = f"the dataset has more than {limits.triples} quads or {limits.expanded_bytes} bytes written out"
             raise DocumentRejected("gate", reason, "split it into smaller documents")
-        drafts.append(make_draft(_identity(name, number, base), lines, data, limits))
-    return tuple(drafts)
+    return graphs
 
 
 def _without_direction(quad: Quad) -> Quad:
@@ -100,14 +166,6 @@ def _identity(name: NamedNode | BlankNode | DefaultGraph, number: int, base: str
     if isinstance(name, NamedNode):
         return name.value
     return base if isinstance(name, DefaultGraph) else part_iri(base, f"graph-{number + 1}")
-
-
-def _unreadable(error: SyntaxError, media_type: str) -> DocumentRejected:
-    found = _PREAMBLE.sub("", str(error.args[0] if error.args else error))
-    name = _FORMATS[media_type].name
-    place = "" if error.lineno is None else " at this place"
-    hint = f"repair the {name}{place}, or give the document's true media type"
-    return DocumentRejected("parse", f"not {name}: {found}", hint, error.lineno, error.offset)
 
 
 # ---- lines and drafts ------------------------------------------------------------------------------------------------
@@ -143,17 +201,21 @@ def make_draft(graph: str, lines: list[bytes], source: bytes, limits: GateLimits
 
     Raises DocumentRejected for a `graph` that is no absolute IRI.
     """
-    _refuse_invalid(graph)
+    _refuse_identity(graph, limits)
     text = b"".join(lines)
     labels = "none"
     if b"_:" in text and _BLANK_LINE.search(text):
         lines, labels = _name_blank_nodes(lines, limits)
+    del text
     quads = b"".join(sorted(set(lines)))
     digest = sha256(source if labels == "input" else quads).digest()
     return Draft(graph, quads, digest, labels, dataset)
 
 
-def _refuse_invalid(graph: str) -> None:
+def _refuse_identity(graph: str, limits: GateLimits) -> None:
+    if (size := len(graph.encode("utf-8", "replace"))) > limits.identity_bytes:
+        reason = f"the graph IRI {graph[:200]!r}… has {size} bytes, {limits.identity_bytes} are allowed"
+        raise DocumentRejected("gate", reason, "name graphs and items by shorter IRIs")
     try:
         NamedNode(graph)
     except ValueError as error:

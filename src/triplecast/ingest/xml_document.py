@@ -5,7 +5,7 @@ RSS 1.0 is split into one publication per item: its own triples, and those of th
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
@@ -32,16 +32,15 @@ from triplecast.ingest.feed_item import (
     absolute_iri,
     common_vocabulary,
     date_time,
-    describe,
     identity,
     part_of,
 )
+from triplecast.ingest.feed_publications import publish_feed, publish_items
 from triplecast.ingest.feeds import absolute_link, read_feed
 from triplecast.ingest.gate import GateLimits
 from triplecast.ingest.rdf import make_draft, parse_rdf, parse_triples, write_lines
 from triplecast.ingest.xml_gate import RDF_NAMESPACE, XmlDocument, pass_xml
-from triplecast.model.printable import shortened
-from triplecast.model.publication import Draft, Reject
+from triplecast.model.publication import Reject
 
 _RSS_090 = re.compile(rb"""=["']http://(?:my|channel)\.netscape\.com/rdf/simple/0\.9/["']""")
 """RSS 0.90, RDF whose items have no IRI, is read as a feed."""
@@ -76,13 +75,13 @@ def parse_xml(
 
 def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> ParsedDocument:
     if RSS.encode() not in xml.data or document.dataset:
-        return ParsedDocument(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits))
+        return ParsedDocument(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits).drafts)
     triples = _feed_triples(xml.data, base, limits)
     if describes_feed(triples):
         feed = feed_iri(triples, base, named=document.graph is not None)
         base = feed if document.graph is None else base
         items = ((item_identity(subject, own, base), own) for subject, own in item_triples(triples, feed))
-        return _publish_items(document.source, items, xml.data, limits)
+        return publish_items(document.source, items, xml.data, limits)
     lines = write_lines(triples, len(xml.data) + len(base), limits, dataset=False)
     return ParsedDocument((make_draft(base, lines, xml.data, limits),))
 
@@ -104,59 +103,12 @@ def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLim
         raise xml.fault
     if not is_feed:
         raise _no_feed(xml)
-    graphs = [identity(item, feed.iri) for item in items]
-    described = ((graph, list(describe(item, graph, feed))) for graph, item in zip(graphs, items, strict=True))
-    parsed = _publish_items(document.source, described, xml.data, limits, xml.has_more)
-    rejects = [*parsed.rejects, *_faults_of_items(document.source, graphs, items)]
+    parsed = publish_feed(document.source, feed, items, xml.data, limits, xml.has_more)
+    rejects = [*parsed.rejects]
     if xml.fault:
         reason = f"{xml.fault.reason}; items published: {len(parsed.drafts)}"
         rejects.insert(0, Reject(document.source, "feed", reason, xml.fault.hint, xml.fault.line, xml.fault.column))
     return ParsedDocument(parsed.drafts, tuple(rejects))
-
-
-def _publish_items(
-    source: str, items: Iterable[tuple[str, list[Triple]]], data: bytes, limits: GateLimits, has_more: bool = False
-) -> ParsedDocument:
-    """Keep the first item of each identity; another one with other content is a reject, and so is one that exceeds a
-    limit by itself: its neighbours need not. `has_more`: items after these were cut off."""
-    kept: dict[str, Draft] = {}
-    rejects: list[Reject] = []
-    room = limits.expanded_bytes
-    for graph, triples in items:
-        draft: Draft | None = None
-        try:
-            draft = make_draft(graph, write_lines(triples, len(data), limits, dataset=False), data, limits)
-        except DocumentRejected as error:
-            fault = error
-        if graph in kept:
-            if draft is None or kept[graph].digest != draft.digest:
-                reason = f"a second item has the id {graph} and other content; the first is published"
-                rejects.append(Reject(source, "feed", reason, "give every item its own id (guid, atom:id, rdf:about)"))
-            continue
-        room -= limits.term_bytes if draft is None else len(draft.quads)
-        if len(kept) == limits.feed_items or room < 0:
-            has_more = True
-            break
-        if draft is None:
-            reason = f"the item {shortened(graph, 201)} is left out: {fault.reason}"
-            rejects.append(Reject(source, fault.stage, reason, fault.hint))
-        else:
-            kept[graph] = draft
-    if has_more:
-        bounds = f"{limits.feed_items} items or {limits.expanded_bytes} bytes written out"
-        reason = f"the feed has more than {bounds}; the items before are published"
-        rejects.append(Reject(source, "gate", reason, "split the feed"))
-    return ParsedDocument(tuple(kept.values()), tuple(rejects))
-
-
-def _faults_of_items(source: str, graphs: Sequence[str], items: Sequence[FeedItem]) -> Iterable[Reject]:
-    """Yield a reject for the first error of each item."""
-    for graph, item in zip(graphs, items, strict=True):
-        for fault in item.faults[:1]:
-            more = len(item.faults) - 1
-            reason = f"the item {graph[:200]} is published without a place: {fault.reason}"
-            reason += f" (and {more} more)" if more else ""
-            yield Reject(source, fault.stage, reason, fault.hint, fault.line, fault.column)
 
 
 def _no_feed(xml: XmlDocument) -> DocumentRejected:

@@ -74,7 +74,7 @@ def pass_xml(data: bytes, charset: str | None, limits: GateLimits) -> XmlDocumen
         hidden = _DECLARES.search(text)  # by its look: only a tolerant parser reads such text to its end
         if hidden:
             raise _dtd_refused(*place(text, hidden.start())) from None
-        beyond = next(islice(_ITEM.finditer(text), limits.feed_items, None), None)  # as a tolerant parser finds them
+        beyond = next(islice(_ITEM.finditer(text), limits.publications, None), None)  # as a tolerant parser finds them
         feed = shape.feed or _Cut(len(text) if beyond is None else beyond.start(), b"")
     else:
         feed = shape.feed or _Cut(len(text), b"")
@@ -133,6 +133,9 @@ class _Shape(ContentHandler):
         if len(attrs) > self._limits.attributes:
             reason = f"the element <{name}> has {len(attrs)} attributes, {self._limits.attributes} are allowed"
             raise DocumentRejected("gate", reason, "write properties as elements", *self._place())
+        if any(value == "Triple" and key.endswith(":parseType") for key, value in attrs.items()):
+            reason = f'the element <{name}> has rdf:parseType="Triple" (RDF 1.2), which is not supported'
+            raise DocumentRejected("gate", reason, "use rdf:Statement instead", *self._place())
 
     def _place(self) -> tuple[int, int]:
         return self._locator.getLineNumber(), self._locator.getColumnNumber() + 1
@@ -140,7 +143,7 @@ class _Shape(ContentHandler):
     def _count_item(self) -> None:
         self._items += 1
         self._item_depth = len(self._open) + 1
-        if self._items == self._limits.feed_items + 1:
+        if self._items == self._limits.publications + 1:
             self.feed = _Cut(self._offset(), "".join(f"</{name}>" for name in reversed(self._open)).encode())
 
     def endElement(self, name: str) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 from triplecast.errors import StorageFault
 from triplecast.journal.record import COUNTED, ENDS, Kind, attached_to, read_end, verify, verify_row
 from triplecast.sqlite import SqliteFile
+from triplecast.storage_faults import RESTORE
 
 _Entry = tuple[int | bytes, ...]
-
-RESTORE = "restore the folder from a copy"
 
 
 class ReplayedState:
@@ -21,7 +20,7 @@ class ReplayedState:
 
     def __init__(self) -> None:
         self.position = 0
-        self.written_at: int | None = None
+        self.written_at = 0
         self.documents: dict[str, _Entry] = {}
         self.live: dict[str, _Entry] = {}
         self.cancelled: dict[int, _Entry] = {}
@@ -70,9 +69,7 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
         verify(crc, where, f"the count of records of kind {kind}", "", (kind, records))
         counted[kind] = (records,)
     _compare(where, "the count of records of kind", {kind: (n,) for kind, n in replayed.counted.items()}, counted)
-    written = [at for (at,) in database.ask("SELECT written_at FROM writer")]
-    if replayed.written_at is not None and written != [replayed.written_at]:
-        raise StorageFault(where, "its last record is not the one written last", RESTORE)
+    check_written(database, replayed.written_at)
     return replayed.attached
 
 
@@ -112,9 +109,20 @@ def _compare(where: str, what: str, replayed: Mapping[Any, _Entry], repeated: Ma
             raise StorageFault(where, found, RESTORE)
 
 
+def check_written(database: SqliteFile, written_at: int, epoch: int = 0) -> None:
+    """Raise `StorageFault` unless the writer's row has the time of the last record, and an epoch no less than `epoch`.
+
+    A time that damage moved would end leases, and an epoch would let a former writer write."""
+    now, at = database.ask_one("SELECT epoch, written_at FROM writer")
+    if at != written_at:
+        raise StorageFault(database.where, "its last record is not the one written last", RESTORE)
+    if not isinstance(now, int) or now < epoch:
+        raise StorageFault(database.where, f"its writer's epoch is {now!r}, and was {epoch} before", RESTORE)
+
+
 def check_end(journal: Path, head: int, mark: int) -> None:
     """Raise `StorageFault` where the journal ends before a record that was acknowledged."""
     if head < mark:
         found = f"it ends at position {head}, but {mark} was acknowledged: its write-ahead log has lost its end"
-        hint = "restore the folder from a copy; if it was put back to this older state on purpose, delete journal.end"
+        hint = f"{RESTORE}; if it was put back to this older state on purpose, delete journal.end"
         raise StorageFault(str(journal), found, hint)

@@ -57,8 +57,8 @@ class JournalReader(Protocol):
         """Return what these versions of operators answered for publications at positions in (`after`, `upto`], by
         position, as far as it is stored: the first answer to a call, which stays."""
 
-    def registrations(self, ids: Sequence[int]) -> Sequence[Registration]:
-        """Return the registrations among `ids`, as of now, by id."""
+    def registrations_at(self, positions: Sequence[int]) -> Sequence[Registration]:
+        """Return the registrations that records at all these `positions` added, as of now, by id."""
 
     def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
         """Yield who came and went at positions in (`after`, `upto`], in order, in parts of at most `most` records."""

@@ -7,15 +7,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from hashlib import sha256
+from math import inf
 
 from triplecast.errors import StorageFault
-from triplecast.journal.check import RESTORE
 from triplecast.journal.record import checksum, verify
 from triplecast.model.answers import Answer, GroundCall, OperatorResult, parse_answer
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet, read_fields
 from triplecast.model.publication import Attachments, Position
 from triplecast.sqlite import SqliteFile
+from triplecast.storage_faults import RESTORE
 
 
 def write_results(database: SqliteFile, results: Iterable[OperatorResult]) -> bool:
@@ -61,8 +62,13 @@ def write_learnt(database: SqliteFile, rows: Iterable[Learnt], gone: Iterable[st
 
 
 def read_learnt(database: SqliteFile) -> list[Learnt]:
-    """By template. Nothing depends on it but the order in which operators are called, so it has no checksum."""
-    return [Learnt(*row) for row in database.ask("SELECT * FROM statistic ORDER BY template")]
+    """By template, without rows that damage shows in. Nothing depends on them but the order in which operators are
+    called, so they have no checksum."""
+    return [Learnt(*row) for row in database.ask("SELECT * FROM statistic ORDER BY template") if _is_sound(*row)]
+
+
+def _is_sound(template: object, *numbers: object) -> bool:
+    return isinstance(template, str) and all(isinstance(each, float) and 0 <= each < inf for each in numbers)
 
 
 def check_answers(database: SqliteFile) -> None:

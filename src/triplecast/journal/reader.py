@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.journal.check import check_end, check_journal
+from triplecast.journal.check import check_end, check_journal, check_written
 from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
 from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt
 from triplecast.journal.record import (
@@ -21,7 +21,7 @@ from triplecast.journal.record import (
     time_text,
     verify,
 )
-from triplecast.journal.records import DATABASE, Records, acknowledged
+from triplecast.journal.records import DATABASE, Acknowledged, Records, acknowledged
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
 from triplecast.model.subscription import Registration, RegistrationId
@@ -99,7 +99,7 @@ class JournalFile(Records, JournalReader):
         """The registration that is live under the subscriber's `name`."""
         with self._database.lock:
             id = self.live_ids([name]).get(name)
-            return None if id is None else self.registration(id)
+            return None if id is None else self.registrations_at([id])[0]
 
     def live_ids(self, names: Sequence[str]) -> dict[str, int]:
         """The numbers of the registrations that are live under those of the subscribers' `names` that have one."""
@@ -176,16 +176,18 @@ class JournalFile(Records, JournalReader):
 
     # ---- whether it is whole ----------------------------------------------------------------------------------------
 
-    def last_record(self) -> int:
-        """Return `head`, by a record that is verified: a damaged number would be where the next one is written."""
+    def check_last(self, mark: Acknowledged) -> None:
+        """Verify what the next record follows. Raises `StorageFault` where it is damaged, or not what was acknowledged
+        last."""
         last = self._rows("SELECT * FROM record ORDER BY position DESC LIMIT 1")
-        return max((row.position for row in last), default=0)
+        check_end(Path(self.where), max((row.position for row in last), default=0), mark.position)
+        check_written(self._database, max((row.written_at for row in last), default=0), mark.epoch)
 
     def check(self) -> None:
         """Reads everything. Raises `StorageFault` for the first page, record or repeated fact that is wrong or missing
         (`check_journal`). What the inbox watcher noted of a file is verified, its absence cannot be seen."""
         path = Path(self.where)
-        mark = acknowledged(path.parent) if path.name == DATABASE else 0
+        mark = acknowledged(path.parent).position if path.name == DATABASE else 0
         with self._database.reading():
             self._database.check_pages()
             self.sources()

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii
+from threading import Lock
 from typing import Any, NamedTuple
 
 from triplecast.errors import InputError, StorageFault
@@ -17,6 +18,7 @@ from triplecast.model.events import Event, Removal, TaxonomyVersion
 from triplecast.model.publication import Attachments, Draft, Position, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.sqlite import Format
+from triplecast.storage_faults import RESTORE
 
 Clock = Callable[[], int]
 """Microseconds since 1970-01-01T00:00:00Z; it may jump, the journal's times do not run back."""
@@ -244,8 +246,7 @@ def verify(crc: object, where: str, what: str, text: str, numbers: tuple[int, ..
     """Raises `StorageFault` unless `crc` is the checksum of the rest; a flipped bit may have changed a field's type."""
     sound = isinstance(text, str) and all(isinstance(blob, bytes) for blob in blobs)
     if not sound or checksum(text, numbers, *blobs) != crc:
-        hint = "restore the folder from a copy; what is readable is left as it is"
-        raise StorageFault(where, f"{what} is damaged (its checksum is wrong)", hint)
+        raise StorageFault(where, f"{what} is damaged (its checksum is wrong)", RESTORE)
 
 
 def checksum(text: str, numbers: tuple[int, ...], *blobs: bytes) -> int:
@@ -266,8 +267,47 @@ def time_text(at: int) -> str:
     return (_EPOCH + timedelta(microseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def system_clock() -> int:
-    return time.time_ns() // 1000
+JUMP = 60_000_000
+"""Microseconds by which the machine's clock may run ahead of a steady one before that is taken for a jump."""
+HOLD = 600_000_000
+"""Microseconds after which a jump forward is believed."""
+
+
+class SystemClock:
+    """The machine's time; may be used from any thread.
+
+    The journal's time never falls, so a jump forward, once written, is permanent: it ends leases. So a jump of a
+    running process is believed only once it has lasted; until then the clock goes on as before it.
+    """
+
+    def __init__(self, wall: Callable[[], int] = time.time_ns, steady: Callable[[], int] = time.monotonic_ns) -> None:
+        """Both give nanoseconds; `steady` from any start."""
+        self._wall = wall
+        self._steady = steady
+        self._lock = Lock()
+        self._ahead: int | None = None
+        """By how much the one is ahead of the other, as far as it is believed."""
+        self._jumped: int | None = None
+        """When the one was seen to have jumped, by the other."""
+
+    def __call__(self) -> int:
+        with self._lock:
+            steady = self._steady() // 1000
+            ahead = self._wall() // 1000 - steady
+            if self._ahead is not None and ahead > self._ahead + JUMP:
+                self._jumped = steady if self._jumped is None else self._jumped
+                if steady < self._jumped + HOLD:
+                    return steady + self._ahead
+            self._ahead, self._jumped = ahead, None
+            return steady + ahead
+
+
+def _since_boot() -> int:
+    """Nanoseconds, those of a sleep included where the system counts them."""
+    return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+system_clock = SystemClock(steady=_since_boot)
 
 
 def read_clock(clock: Clock) -> int:

@@ -10,11 +10,10 @@ from collections.abc import Container, Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from triplecast.end_mark import read_end_mark
 from triplecast.errors import StorageFault
-from triplecast.journal.check import RESTORE
 from triplecast.journal.operator_data import read_answers, read_attachments_of, read_operator
 from triplecast.journal.record import (
     COUNT_INDEXED,
@@ -34,6 +33,7 @@ from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration
 from triplecast.sqlite import SqliteFile, row_number
+from triplecast.storage_faults import RESTORE
 from triplecast.taxonomy import Taxonomies
 
 DATABASE = "journal.sqlite"
@@ -195,6 +195,13 @@ class Records:
             rows = self._rows_at(wanted, Kind.SUBSCRIPTION)
         return [read_registration(row, ended.get(row.position)) for row in rows]
 
+    def registrations_at(self, positions: Sequence[int]) -> list[Registration]:
+        """The registrations that records at all these `positions` added. Raises `StorageFault` where one did not."""
+        found = self.registrations(positions)
+        for position in {*positions} - {int(each.id) for each in found}:
+            raise StorageFault(self.where, f"there is no subscription at position {position}", RESTORE)
+        return found
+
     def _ended_at(self, ids: Sequence[int]) -> dict[int, int]:
         """The positions at which registrations ended, by id."""
         positions = {}
@@ -259,7 +266,17 @@ class Records:
         return rows
 
 
-def acknowledged(folder: Path) -> int:
-    """Return the position up to which the end mark of the journal in `folder` says that records were committed."""
+class Acknowledged(NamedTuple):
+    """What the end mark of a journal says was committed."""
+
+    position: int = 0
+    epoch: int = 0
+    """Of the last writer."""
+    outbox: tuple[int, ...] = ()
+    """How far the outbox beside it had come (`outbox.tables.State.mark`)."""
+
+
+def acknowledged(folder: Path) -> Acknowledged:
+    """Read the end mark of the journal in `folder`; nothing was acknowledged where there is none, or a damaged one."""
     numbers = read_end_mark(folder / END)
-    return numbers[0] if numbers else 0
+    return Acknowledged(numbers[0], numbers[1], numbers[2:]) if len(numbers) > 1 else Acknowledged()

@@ -12,7 +12,6 @@ from typing import NamedTuple, Self
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, StorageFault
-from triplecast.journal.check import RESTORE, check_end
 from triplecast.journal.operator_data import write_attachments
 from triplecast.journal.reader import JournalFile
 from triplecast.journal.record import (
@@ -36,7 +35,8 @@ from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.events import Removal
 from triplecast.model.publication import Draft, FileState, Position, Reject
 from triplecast.model.subscription import Registration
-from triplecast.sqlite import SqliteFile, make_folder, storage_faults
+from triplecast.sqlite import SqliteFile
+from triplecast.storage_faults import RESTORE, make_folder, storage_faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,11 @@ class JournalWriter(JournalFile):
         """How many writers the folder has had, this one included."""
         self._held: list[WriterLock | EndMark] = []
         self._end: EndMark | None = None
+        self._acknowledged = 0
         self.former = former
         """From whom the folder was taken over."""
+        self.outbox_mark: tuple[int, ...] = ()
+        """How far the outbox beside it had come when this was noted last."""
 
     @classmethod
     def open(cls, folder: Path | str, clock: Clock = system_clock, take_over: bool = False) -> Self:
@@ -109,13 +112,13 @@ class JournalWriter(JournalFile):
                     raise
                 former = locked.holder
             mark = acknowledged(folder)
-            if mark and not has_content(folder / DATABASE):
-                raise StorageFault(str(folder / DATABASE), f"it is missing, and held {mark} records", RESTORE)
+            if mark.position and not has_content(folder / DATABASE):
+                raise StorageFault(str(folder / DATABASE), f"it is missing, and held {mark.position} records", RESTORE)
             database = opened.enter_context(closing(SqliteFile.writer(folder / DATABASE, JOURNAL)))
             if former is not None:
                 database.settle(former)
             try:
-                check_end(folder / DATABASE, JournalFile(database).last_record(), mark)
+                JournalFile(database).check_last(mark)
             except StorageFault:
                 close_untouched(database, folder / DATABASE, JOURNAL)
                 raise
@@ -123,10 +126,12 @@ class JournalWriter(JournalFile):
                 if lock is None:
                     lock = opened.enter_context(closing(WriterLock(folder, started, replace=True)))
                 lock.check()
-                restored = mark == 0 and JournalFile(database).head() > 0
+                restored = mark.position == 0 and JournalFile(database).head() > 0
                 journal = cls(database, clock, _next_epoch(database, read_clock(clock) if restored else 0), former)
+            journal.outbox_mark = mark.outbox
             with journal.sole():
-                journal._end = EndMark(folder / END, journal.head())
+                journal._acknowledged = journal.head()
+                journal._end = EndMark(folder / END, journal._acknowledged, journal.epoch, *mark.outbox)
             journal._held = [journal._end, lock]
             opened.pop_all()
         return journal
@@ -142,6 +147,12 @@ class JournalWriter(JournalFile):
         super().close()
         for held in self._held:
             held.close()
+
+    def note_outbox(self, mark: tuple[int, ...]) -> None:
+        """Note beside the journal how far the outbox has come: an older copy of that one is known by it."""
+        self.outbox_mark = mark
+        if self._end is not None:
+            self._end.set(self._acknowledged, self.epoch, *mark)
 
     def announce(self, address: str) -> None:
         """Note with the writer's lock at which control socket this writer answers."""
@@ -241,7 +252,8 @@ class JournalWriter(JournalFile):
                     self._write_counts(writing.rows)
                 reach("journal.appended")
             if writing.rows and self._end is not None:
-                self._end.set(writing.next - 1)
+                self._acknowledged = writing.next - 1
+                self._end.set(self._acknowledged, self.epoch, *self.outbox_mark)
             reach("journal.committed")
 
     def _begin(self) -> Writing:
@@ -253,7 +265,7 @@ class JournalWriter(JournalFile):
         )
         for id, end, crc in over:
             verify(crc, self.where, f"the lease of {id}", "", (id, end))
-        found = {of.id: of for of in self.registrations([id for id, _, _ in over])}
+        found = {of.id: of for of in self.registrations_at([id for id, _, _ in over])}
         for id, _, _ in over:
             self._write_end(writing, Kind.LEASE_END, found[id])
         return writing

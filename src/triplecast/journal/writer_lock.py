@@ -11,11 +11,12 @@ import os
 import re
 import socket
 from pathlib import Path
+from weakref import WeakSet
 
 from triplecast.errors import FolderLocked
 
 LOCK = "writer.lock"
-_STOPPED = "it is stopped (SIGSTOP): continue it or end it (kill -9), or take the folder over (docs/storage.md)"
+_STOPPED = "it is stopped (SIGSTOP): continue it or end it (kill -9), or take the folder over (docs/back-up.md)"
 
 
 class WriterLock:
@@ -29,6 +30,7 @@ class WriterLock:
     def __init__(self, folder: Path, started: str, replace: bool = False) -> None:
         self._path = folder / LOCK
         self._descriptor = -1
+        _HELD.add(self)
         try:
             self._take(folder, f"{_this_process()}started {started}".encode(), replace)
         except BaseException:
@@ -69,6 +71,18 @@ class WriterLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+_HELD: WeakSet[WriterLock] = WeakSet()
+
+
+def _release_in_child() -> None:
+    """Close a forked child's copies of descriptors: an `flock` lasts until the last copy is closed."""
+    for lock in list(_HELD):
+        lock.close()
+
+
+os.register_at_fork(after_in_child=_release_in_child)
 
 
 def read_address(folder: Path) -> str | None:

@@ -54,8 +54,8 @@ _VALUES_A_LINE = 2
 
 
 @njit
-def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> MatchedRuns:
-    """Match every view of a batch against one segment."""
+def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits, room: int) -> MatchedRuns:
+    """Match the views of a batch against one segment, up to the one that leaves no room for further pairs."""
     views = len(encoded.view_mode)
     found = RunBuffer(
         np.empty(64 + 256 * views, np.int32),
@@ -67,7 +67,7 @@ def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> Match
         np.empty((64, 2), np.int32),
         np.zeros(3, np.int64),
     )
-    counts = np.zeros(3, np.int64)
+    counts = np.zeros(4, np.int64)
     candidates = np.empty(len(index.structures), np.int32)
     state = make_state(index)
     for view in range(views):
@@ -84,6 +84,9 @@ def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> Match
             work.epoch[0] += 1
             _emit(index, encoded, (view, size, chosen), hits, candidates, state, found, work)
         clear_bits(hits.bits, hits.keys, keys)
+        counts[3] += 1
+        if found.sizes[0] >= room:
+            break
     filled, runs, exhausted = found.sizes
     found.run_start[runs] = filled
     return MatchedRuns(
@@ -294,4 +297,4 @@ def _walk(
 
 def warm_up() -> None:
     index, encoded = empty_index(), empty_encoded()
-    match_views(index, encoded, make_work(0), make_hits(index, encoded))
+    match_views(index, encoded, make_work(0), make_hits(index, encoded), 1)

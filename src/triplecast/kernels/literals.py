@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from triplecast.kernels import borrowing, inlined
 from triplecast.kernels.words import Text, keep_low, load_word
-from triplecast.terms.values import INTEGER_BOUNDS, XSD, ValueClass
+from triplecast.terms.values import EXACT_DIGITS, INTEGER_BOUNDS, MOST_DIGITS, XSD, ValueClass
 
 PENDING = np.uint8(ValueClass.PENDING)
 ILL = np.uint8(ValueClass.ILL)
@@ -53,7 +53,6 @@ _MONTH_START = np.array([0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 33
 _MONTH_LENGTH = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
 _NO_NUMBER, _DIGITS, _WITH_POINT, _WITH_EXPONENT = range(4)
-_MOST_DIGITS = 15
 _LARGEST_EXPONENT = 9_999
 _SMALLEST_NORMAL_SINGLE = 2.0**-126
 _LARGEST_SINGLE = float(np.finfo(np.float32).max)
@@ -145,7 +144,8 @@ def _classify_number(text: Text, start: int, stop: int, code: int) -> tuple[np.u
     if text[start] == ord("-") and mantissa != 0:
         number = -number
     if code == _DECIMAL:
-        return (EXACT, number, 0) if shape != _WITH_EXPONENT else (PENDING, np.nan, 0)
+        readable = shape != _WITH_EXPONENT and exponent >= -MOST_DIGITS
+        return (EXACT, number, 0) if readable else (PENDING, np.nan, 0)
     if shape != _DIGITS:
         return PENDING, np.nan, 0
     family = code - _FIRST_INTEGER
@@ -156,7 +156,7 @@ def _classify_number(text: Text, start: int, stop: int, code: int) -> tuple[np.u
 
 @borrowing
 def _read_number(text: Text, i: int, stop: int) -> tuple[int, int, int]:
-    """(shape, mantissa without sign, power of ten) of a number of at most `_MOST_DIGITS` significant digits.
+    """(shape, mantissa without sign, power of ten) of a number of at most `EXACT_DIGITS` significant digits.
 
     `_NO_NUMBER` when it has more of them, or when the text is none.
     """
@@ -170,7 +170,7 @@ def _read_number(text: Text, i: int, stop: int) -> tuple[int, int, int]:
             digits += 1
             if mantissa != 0 or digit != 0:
                 significant += 1
-                if significant > _MOST_DIGITS:
+                if significant > EXACT_DIGITS:
                     return _NO_NUMBER, 0, 0
             mantissa = mantissa * 10 + digit
             if shape == _WITH_POINT:

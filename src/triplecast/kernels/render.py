@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,21 +10,23 @@ import numpy as np
 from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.layout import I32, I64, U8, U64, Answers, empty_answers
 from triplecast.kernels.resolve import Terms, empty_terms
-from triplecast.kernels.rows import Sheets
+from triplecast.kernels.sheets import BACKSLASH, QUOTE, SheetLimits, Sheets
 from triplecast.kernels.words import load_word, multiply_fold
 
-_QUOTE, _BACKSLASH = ord('"'), ord("\\")
 _SEED, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
 @njit
-def render_sheets(sheets: Sheets, answers: Answers, terms: Terms) -> tuple[U8, I64]:
-    """(JSON of all sheets, [sheets + 1] where each begins)."""
+def render_sheets(sheets: Sheets, answers: Answers, terms: Terms, limits: SheetLimits) -> tuple[U8, I64]:
+    """(JSON of the sheets that are written so, as many as there is room for, [sheets + 1] where each begins)."""
     offsets = np.zeros(len(sheets.answer) + 1, np.int64)
     json = np.empty(4096, np.uint8)
     filled = 0
     for sheet in range(len(sheets.answer)):
         answer = sheets.answer[sheet]
+        if filled > limits.room or limits.weight[answer] > 0:
+            offsets[sheet + 1] = filled
+            continue
         first, last = answers.offsets[answer], answers.offsets[answer + 1]
         if filled + 4 > len(json):
             json = _grow(json, filled, 4)
@@ -51,14 +54,18 @@ def render_sheets(sheets: Sheets, answers: Answers, terms: Terms) -> tuple[U8, I
                     json[filled] = answers.names[at]
                     filled += 1
                 filled = _write_escaped(json, filled, terms, term)
-                json[filled] = _QUOTE
+                json[filled] = QUOTE
                 filled += 1
             json[filled] = ord("}")
             filled += 1
+            if filled - offsets[sheet] > limits.longest:
+                break
         if filled + 4 > len(json):
             json = _grow(json, filled, 4)
         json[filled] = ord("]")
         filled += 1
+        if filled - offsets[sheet] > limits.longest:
+            filled = offsets[sheet]
         offsets[sheet + 1] = filled
     return json[:filled], offsets
 
@@ -76,8 +83,8 @@ def _write_escaped(json: U8, filled: int, terms: Terms, term: int) -> int:
     start = terms.start[term]
     for at in range(start, start + terms.length[term]):
         byte = terms.text[at]
-        if byte in (_QUOTE, _BACKSLASH):
-            json[filled] = _BACKSLASH
+        if byte in (QUOTE, BACKSLASH):
+            json[filled] = BACKSLASH
             filled += 1
         elif byte < 0x20:
             filled = _write_control(json, filled, byte)
@@ -89,7 +96,7 @@ def _write_escaped(json: U8, filled: int, terms: Terms, term: int) -> int:
 
 @borrowing
 def _write_control(json: U8, filled: int, byte: int) -> int:
-    json[filled] = _BACKSLASH
+    json[filled] = BACKSLASH
     short = ord("u")
     if byte == 8:
         short = ord("b")
@@ -112,29 +119,30 @@ def _write_control(json: U8, filled: int, byte: int) -> int:
     return filled + 6
 
 
-@njit
-def gather(source: U8, starts: I64, lengths: I64) -> tuple[U8, I64]:
-    """The slices one after the other, and [n + 1] where each begins."""
-    offsets = np.zeros(len(starts) + 1, np.int64)
+@borrowing
+def gather(source: U8, starts: I64, lengths: I64, target: U8, places: I64) -> None:
+    """Copy slices of `source`, each to its place."""
     for i in range(len(starts)):
-        offsets[i + 1] = offsets[i] + lengths[i]
-    gathered = np.empty(offsets[-1], np.uint8)
-    for i in range(len(starts)):
-        gathered[offsets[i] : offsets[i + 1]] = source[starts[i] : starts[i] + lengths[i]]
-    return gathered, offsets
+        start, place = starts[i], places[i]
+        for at in range(lengths[i]):
+            target[place + at] = source[start + at]
 
 
-def keep_sheets(sheet: I32, offsets: I64, text: U8) -> tuple[I32, I64, U8]:
-    """Keep of texts ``text[offsets[s]:offsets[s + 1]]`` those that rows need: return the number of each row's among
-    them, where they begin, and them."""
-    used = np.zeros(len(offsets) - 1, np.bool_)
-    used[sheet] = True
-    if used.all():
-        return sheet, offsets, text
-    kept = np.flatnonzero(used)
-    numbers = np.cumsum(used, dtype=np.int32) - np.int32(1)
-    gathered, starts = gather(np.require(text, requirements="W"), offsets[kept], np.diff(offsets)[kept])
-    return numbers[sheet], starts, gathered
+def join_sheets(parts: Sequence[tuple[I32, I64, U8]]) -> tuple[I32, I64, U8]:
+    """Join rows, whose texts are ``text[offsets[s]:offsets[s + 1]]`` of each one's sheet `s`: return the number of each
+    row's sheet among those that rows need, where these begin, and their texts."""
+    used = [np.bincount(sheet, minlength=len(offsets) - 1) > 0 for sheet, offsets, _ in parts]
+    if len(parts) == 1 and used[0].all():
+        return parts[0]
+    lengths = [np.diff(offsets)[kept] for (_, offsets, _), kept in zip(parts, used, strict=True)]
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))])
+    sheets, text, first = [np.zeros(0, np.int32)], np.empty(starts[-1], np.uint8), 0
+    for (sheet, offsets, source), kept, length in zip(parts, used, lengths, strict=True):
+        sheets.append((np.cumsum(kept, dtype=np.int32) + np.int32(first - 1))[sheet])
+        source = np.require(source, requirements="W")  # as the kernel was compiled for
+        gather(source, offsets[:-1][kept], length, text, starts[first : first + len(length)])
+        first += len(length)
+    return np.concatenate(sheets), starts, text
 
 
 class RowColumns(NamedTuple):
@@ -181,11 +189,8 @@ def _digest(text: U8, start: int, end: int) -> np.uint64:
 
 
 def warm_up() -> None:
-    none = np.zeros(0, np.int32)
-    sheets = Sheets(none, none, np.zeros(1, np.int64), np.zeros(0, np.int64), none)
-    json, _ = render_sheets(sheets, empty_answers(), empty_terms())
-    gather(json, np.zeros(0, np.int64), np.zeros(0, np.int64))
-    no_rows = RowColumns(
-        np.zeros(0, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int32), np.zeros(1, np.int64), json
-    )
-    digest_rows(np.zeros(2, np.int64), no_rows)
+    none, wide = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    sheets = Sheets(none, none, np.zeros(1, np.int64), wide, none, wide, 0)
+    json, _ = render_sheets(sheets, empty_answers(), empty_terms(), SheetLimits(0, 0, wide, np.zeros(0, np.uint8)))
+    gather(json, wide, wide, json, wide)
+    digest_rows(np.zeros(2, np.int64), RowColumns(wide, np.zeros(0, np.uint8), none, np.zeros(1, np.int64), json))

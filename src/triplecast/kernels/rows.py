@@ -3,7 +3,7 @@ order.
 
 Solutions of a structure in a view are found once; subscriptions without conditions that are written alike share one
 *sheet*. Work is bounded: a structure with more than `SOLUTIONS_LIMIT` solutions, or whose join spends `STEPS_LIMIT`,
-has no sheets.
+has no sheets. So is memory: sheets are measured as they are made, and those that there is no room for are not made.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.kernels import borrowing, inlined, njit
+from triplecast.kernels import borrowing, njit
 from triplecast.kernels.conditions import all_hold, holds
 from triplecast.kernels.layout import (
     ASK_FLAG,
@@ -39,7 +39,9 @@ from triplecast.kernels.layout import (
 )
 from triplecast.kernels.probe import Hits, clear_bits, make_hits, probe
 from triplecast.kernels.resolve import Terms, empty_terms
+from triplecast.kernels.row_order import drop_repeated, rank_terms, sort_rows
 from triplecast.kernels.runs import MatchedRuns
+from triplecast.kernels.sheets import BYTES_A_ROW, SheetLimits, Sheets, sheet_size
 from triplecast.kernels.walk import EXHAUSTED, STEPS_LIMIT, Walk, abandon, advance, begin, make_state
 
 SOLUTIONS_LIMIT = 10_000
@@ -48,43 +50,40 @@ NO_ROOM = -2
 """Of `_solve`: the cells are full; nothing was added."""
 
 
-class Sheets(NamedTuple):
-    """Distinct lists of rows; most matched pairs share theirs with others."""
-
-    of_pair: I32
-    """Sheet of each matched subscription; -1: its evaluator decides; -2: too many solutions or steps."""
-    answer: I32
-    """[sheets] how a sheet is written."""
-    offsets: I64
-    """[sheets + 1] into `rows`."""
-    rows: I64
-    """First cell of each row, in canonical order."""
-    cells: I32
-    """Batch-global terms, by variable, row after row."""
-
-
 class _Growing(NamedTuple):
     answer: I32
     offsets: I64
     rows: I64
     cells: I32
+    bytes: I64
     sizes: I64
     """sheets, rows, cells."""
 
 
 @njit
 def collect_sheets(
-    index: Index, answers: Answers, encoded: Encoded, matched: MatchedRuns, hits: Hits, terms: Terms
+    index: Index,
+    answers: Answers,
+    encoded: Encoded,
+    matched: MatchedRuns,
+    hits: Hits,
+    terms: Terms,
+    limits: SheetLimits,
 ) -> Sheets:
-    """The sheets of all decided runs of `matched`."""
+    """The sheets of the decided runs of `matched`, as many as there is room for."""
     of_pair = np.full(len(matched.subscription), np.int32(-1), np.int32)
     ranks = np.empty(len(terms.start), np.int32)
+    lengths = np.full(len(terms.start), np.int32(-1), np.int32)
+    all_wanted = len(limits.wanted) == 0
+    taken = np.int64(0)
+    runs = len(matched.run_view)
     ranked = np.int64(-1)
     growing = _Growing(
         np.empty(256, np.int32),
         np.zeros(257, np.int64),
         np.empty(1024, np.int64),
         np.empty(4096, np.int32),
+        np.empty(256, np.int64),
         np.zeros(3, np.int64),
     )
     state = make_state(index)
@@ -104,13 +103,17 @@ def collect_sheets(
         start, end = matched.run_start[run], matched.run_start[run + 1]
         first_cell = growing.sizes[2]
         solutions = 1
-        if _needs_rows(index.answer_of, answers.flags, matched.subscription[start:end]):
+        wanted = limits.wanted if all_wanted else limits.wanted[start:end]
+        if _needs_rows(index.answer_of, answers.flags, matched.subscription[start:end], wanted):
             solutions = _solve(index, encoded, (view, size, structure), hits, state, growing)
             while solutions == NO_ROOM:
                 growing = _double_cells(growing)
                 solutions = _solve(index, encoded, (view, size, structure), hits, state, growing)
         previous = np.int32(-1)
         for pair in range(start, end):
+            if not all_wanted and limits.wanted[pair] == 0:
+                of_pair[pair] = -3
+                continue
             entry = -1 if pair < start + matched.run_plain[run] else matched.entry[pair]
             answer = index.answer_of[matched.subscription[pair]]
             asks = answers.flags[answer] & ASK_FLAG != 0
@@ -129,18 +132,31 @@ def collect_sheets(
             if count > 1:
                 base = encoded.view_terms[view, 0]
                 if ranked != base:
-                    _rank_terms(terms, base, encoded.view_terms[view, 1], ranks)
+                    rank_terms(terms, base, encoded.view_terms[view, 1], ranks)
                     ranked = base
                 columns = answers.variable[answers.offsets[answer] : answers.offsets[answer + 1]]
-                _sort_rows(selected[:count], spare, growing.cells, columns, ranks)
+                sort_rows(selected[:count], spare, growing.cells, columns, ranks)
                 if answers.flags[answer] & DISTINCT_FLAG:
-                    count = _drop_repeated(selected[:count], growing.cells, columns)
-            if growing.sizes[0] == len(growing.answer) or growing.sizes[1] + count > len(growing.rows):
-                growing = _double_sheets(growing, count)
-            _add_sheet(growing, answer, selected, count)
+                    count = drop_repeated(selected[:count], growing.cells, columns)
+            written = 4  # [{}]
+            weight = limits.weight[answer]
+            if not asks and (weight > 0 or limits.room < 0):
+                written = sheet_size(answers, answer, selected[:count], growing.cells, terms, lengths)
+            taken += written * weight + count * BYTES_A_ROW
+            kept = 0 if limits.room < 0 else count
+            if growing.sizes[0] == len(growing.answer) or growing.sizes[1] + kept > len(growing.rows):
+                growing = _double_sheets(growing, kept)
+            _add_sheet(growing, answer, selected[:kept], written)
             of_pair[pair] = growing.sizes[0] - 1
             if shared:
                 previous = of_pair[pair]
+            if 0 <= limits.room < taken:
+                break
+        if 0 <= limits.room < taken:
+            runs = run
+            break
+        if limits.room < 0:
+            growing.sizes[2] = first_cell
     clear_bits(hits.bits, hits.keys, keys)
     sheets, rows, cells = growing.sizes
     return Sheets(
@@ -149,15 +165,17 @@ def collect_sheets(
         growing.offsets[: sheets + 1],
         growing.rows[:rows],
         growing.cells[:cells],
+        growing.bytes[:sheets],
+        runs,
     )
 
 
 @borrowing
-def _needs_rows(answer_of: I32, flags: U8, subscriptions: I32) -> bool:
-    at = 0
-    while at < len(subscriptions) and flags[answer_of[subscriptions[at]]] & ASK_FLAG != 0:
-        at += 1
-    return at < len(subscriptions)
+def _needs_rows(answer_of: I32, flags: U8, subscriptions: I32, wanted: U8) -> bool:
+    for at in range(len(subscriptions)):
+        if flags[answer_of[subscriptions[at]]] & ASK_FLAG == 0 and (len(wanted) == 0 or wanted[at] == 1):
+            return True
+    return False
 
 
 @borrowing
@@ -262,7 +280,7 @@ def _double_cells(growing: _Growing) -> _Growing:
     cells = np.empty(2 * len(growing.cells), np.int32)
     filled = growing.sizes[2]
     cells[:filled] = growing.cells[:filled]
-    return _Growing(growing.answer, growing.offsets, growing.rows, cells, growing.sizes)
+    return _Growing(growing.answer, growing.offsets, growing.rows, cells, growing.bytes, growing.sizes)
 
 
 @njit
@@ -275,120 +293,26 @@ def _double_sheets(growing: _Growing, more: int) -> _Growing:
     offsets[: sheets + 1] = growing.offsets[: sheets + 1]
     row_of = np.empty(2 * (rows + more), np.int64)
     row_of[:rows] = growing.rows[:rows]
-    return _Growing(answer, offsets, row_of, growing.cells, growing.sizes)
+    sizes = np.empty(2 * (sheets + 1), np.int64)
+    sizes[:sheets] = growing.bytes[:sheets]
+    return _Growing(answer, offsets, row_of, growing.cells, sizes, growing.sizes)
 
 
 @borrowing
-def _add_sheet(growing: _Growing, answer: int, selected: I64, count: int) -> None:
+def _add_sheet(growing: _Growing, answer: int, selected: I64, size: int) -> None:
     sheets, rows, _ = growing.sizes
     growing.answer[sheets] = answer
-    for row in range(count):
+    growing.bytes[sheets] = size
+    for row in range(len(selected)):
         growing.rows[rows + row] = selected[row]
-    growing.offsets[sheets + 1] = rows + count
+    growing.offsets[sheets + 1] = rows + len(selected)
     growing.sizes[0] = sheets + 1
-    growing.sizes[1] = rows + count
-
-
-@njit
-def _rank_terms(terms: Terms, base: int, count: int, ranks: I32) -> None:
-    """Rank a publication's terms by the bytes of their N-Triples text, equal to the order of its code points."""
-    order = np.empty(count, np.int64)
-    spare = np.empty(count, np.int64)
-    for term in range(count):
-        order[term] = base + term
-    size = 1
-    while size < count:
-        for low in range(0, count, 2 * size):
-            middle = min(low + size, count)
-            high = min(low + 2 * size, count)
-            left, right = low, middle
-            for at in range(low, high):
-                if right >= high or (left < middle and not _text_less(terms, order[right], order[left])):
-                    spare[at] = order[left]
-                    left += 1
-                else:
-                    spare[at] = order[right]
-                    right += 1
-        order, spare = spare, order
-        size *= 2
-    for rank in range(count):
-        ranks[order[rank]] = rank
-
-
-@inlined
-def _text_less(terms: Terms, left: int, right: int) -> bool:
-    shorter = min(terms.length[left], terms.length[right])
-    left_at, right_at = terms.start[left], terms.start[right]
-    for i in range(shorter):
-        a, b = int(terms.text[left_at + i]), int(terms.text[right_at + i])
-        if a != b:
-            return a < b
-    return bool(terms.length[left] < terms.length[right])
-
-
-@borrowing
-def _sort_rows(selected: I64, spare: I64, cells: I32, columns: I32, ranks: I32) -> None:
-    """Sort rows by the ranks of their columns, in place; stable."""
-    count = len(selected)
-    if count <= 12:
-        for row in range(1, count):
-            moved = selected[row]
-            at = row
-            while at > 0 and _row_less(moved, selected[at - 1], cells, columns, ranks):
-                selected[at] = selected[at - 1]
-                at -= 1
-            selected[at] = moved
-        return
-    size = 1
-    source, target = selected, spare[:count]
-    while size < count:
-        for low in range(0, count, 2 * size):
-            middle = min(low + size, count)
-            high = min(low + 2 * size, count)
-            left, right = low, middle
-            for at in range(low, high):
-                if right >= high or (
-                    left < middle and not _row_less(source[right], source[left], cells, columns, ranks)
-                ):
-                    target[at] = source[left]
-                    left += 1
-                else:
-                    target[at] = source[right]
-                    right += 1
-        source, target = target, source
-        size *= 2
-    for row in range(count):
-        spare[row] = source[row]
-    for row in range(count):
-        selected[row] = spare[row]
-
-
-@inlined
-def _row_less(left: int, right: int, cells: I32, columns: I32, ranks: I32) -> bool:
-    for column in columns:
-        a, b = ranks[cells[left + column]], ranks[cells[right + column]]
-        if a != b:
-            return bool(a < b)
-    return False
-
-
-@borrowing
-def _drop_repeated(selected: I64, cells: I32, columns: I32) -> int:
-    kept = 1
-    for row in range(1, len(selected)):
-        same = True
-        for column in columns:
-            if cells[selected[row] + column] != cells[selected[kept - 1] + column]:
-                same = False
-                break
-        if not same:
-            selected[kept] = selected[row]
-            kept += 1
-    return kept
+    growing.sizes[1] = rows + len(selected)
 
 
 def warm_up() -> None:
     index, encoded = empty_index(), empty_encoded()
-    none, counts = np.zeros(0, np.int32), np.zeros(3, np.int64)
+    none, counts = np.zeros(0, np.int32), np.zeros(4, np.int64)
+    limits = SheetLimits(0, 0, np.zeros(0, np.int64), np.zeros(0, np.uint8))
     matched = MatchedRuns(none, none, none, none, none, np.zeros(1, np.int64), np.zeros((0, 2), np.int32), counts)
-    collect_sheets(index, empty_answers(), encoded, matched, make_hits(index, encoded), empty_terms())
+    collect_sheets(index, empty_answers(), encoded, matched, make_hits(index, encoded), empty_terms(), limits)

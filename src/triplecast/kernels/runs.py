@@ -26,7 +26,7 @@ class MatchedRuns(NamedTuple):
     exhausted: I32
     """[pairs, 2] view and structure whose join exceeded its steps; its subscriptions are in no run."""
     counts: I64
-    """Keys, structures touched, structures joined."""
+    """Keys, structures touched, structures joined, views matched."""
 
 
 class Work(NamedTuple):

@@ -11,29 +11,47 @@ from lark.lexer import Token
 from triplecast.errors import QueryRefused
 from triplecast.languages.dialect import Dialect, Parsed
 from triplecast.languages.rdql import RDQL, sources
+from triplecast.languages.rdql import TOKEN as RDQL_TOKEN
 from triplecast.languages.sparql import SPARQL
 from triplecast.languages.template import SlotKind, Template, fill, parse_whole, shared_cache, text_of
-from triplecast.languages.tokens import open_source
+from triplecast.languages.tokens import TOKEN, open_source
 from triplecast.model.algebra import Query, Term, Variable, to_ntriples
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 
 __all__ = [
     "SlotKind", "Template", "directives", "fill", "parse_query", "parse_template", "place_of_argument", "prefixes_of",
-    "sources_of", "text_of",
+    "sources_of", "text_of", "unread_directive",
 ]  # fmt: skip
 
 _DIALECTS: Mapping[str, Dialect] = MappingProxyType({"sparql": SPARQL, "rdql": RDQL})
 _LATER = ("rule",)
-_DIRECTIVES = re.compile(r"\s*#\s*triplecast:([^\r\n]*)")
+_DIRECTIVE = r"#[ \t]*triplecast:([^\r\n]*)"
+_DIRECTIVES = re.compile(
+    r"\ufeff?(?:\s++|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|#(?![ \t]*triplecast:)[^\r\n]*+)*+" + _DIRECTIVE
+)
+"""The first of the comments above a query that is one."""
 _PAIR = re.compile(r"([A-Za-z_]+)\s*=\s*([^\s,;]+)")
 
 
 def directives(text: str) -> dict[str, str]:
-    """Read the options of a first line ``# triplecast: entailment=rdfs``, by lower-case name; empty without one."""
+    """Read the options of a comment ``# triplecast: entailment=rdfs`` above the query, by lower-case name."""
     if "triplecast:" not in text:
         return {}
-    line = _DIRECTIVES.match(text.lstrip("\ufeff"))
+    line = _DIRECTIVES.match(text)
     return {name.lower(): value for name, value in _PAIR.findall(line[1])} if line else {}
+
+
+def unread_directive(text: str, language: str) -> tuple[int, str] | None:
+    """Line and text of the first comment ``# triplecast: …`` that `directives` does not read: one below the first
+    line of the query, or a second one."""
+    if re.search(_DIRECTIVE, text) is None:
+        return None
+    source = open_source(text, None)
+    header = _DIRECTIVES.match(source.text)
+    for token in (RDQL_TOKEN if language == "rdql" else TOKEN).finditer(source.text, header.end() if header else 0):
+        if re.match(_DIRECTIVE, token[0]):
+            return source.place(token.start())[0], token[0].rstrip()
+    return None
 
 
 def parse_query(

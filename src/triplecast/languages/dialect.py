@@ -15,7 +15,7 @@ from lark.lexer import Lexer, Token
 
 from triplecast.languages.context import Translation
 from triplecast.languages.prefixes import Namespace
-from triplecast.languages.tokens import Source, clip, number_of
+from triplecast.languages.tokens import Source, clip, find_wrong_tag, number_of
 from triplecast.model.algebra import Query
 from triplecast.model.operators import OperatorSet
 
@@ -101,7 +101,11 @@ def read_tree(
         hint = _hint_at(source.text, token)
         if hint is not None:
             raise source.fault(*hint) from None
-        accepted = words(parser.accepts() if parser is not None else error.expected)  # type: ignore[no-untyped-call]
+        terminals = parser.accepts() if parser is not None else error.expected  # type: ignore[no-untyped-call]
+        accepted = words(terminals)
+        if token.type == "NAME" and "IRI" in terminals:
+            bare = f"{clip(str(token))} has no prefix; write it with one, like dc:title, or as <…>"
+            raise source.fault(token, bare) from None
         if token.type == "$END":
             raise source.fault(len(source.text.rstrip()), "the query ends too early", accepted) from None
         raise source.fault(token, f"unexpected {clip(str(token))}", accepted) from None
@@ -115,9 +119,12 @@ def _hint_at(text: str, token: Token) -> tuple[int, str] | None:
             return address.start(), f"{clip(address[0])} is no IRI here; write it in angle brackets: <…>"
     if token == "=" and text[max(0, offset - 1) : offset] == "=":
         return offset - 1, "unexpected ==; SPARQL compares with one ="
+    before = text[:offset].rstrip()
+    if token in (".", ";", "}") and before.endswith("*"):
+        return len(before) - 1, "* is no term; write a variable, such as ?any"
     if token.type in _AGGREGATES and "{" not in text[:offset]:
         return offset, f"an expression in SELECT needs brackets and a name; write ({token.upper()}(…) AS ?name)"
-    return None
+    return find_wrong_tag(text, offset)
 
 
 @cache

@@ -27,7 +27,8 @@ class Notation(NamedTuple):
     declaration: str
     """With ``{}`` in the place of a prefix."""
     loose: bool
-    """Names may also be in angle brackets, and IRIs with ``://`` outside them."""
+    """Names may also be in angle brackets, and IRIs with ``://`` outside them; a string's unknown escape stands for its
+    character, and a datatype makes its tag void."""
     triple: str
     """With ``{}`` in the places of its nodes."""
     lists: bool
@@ -102,8 +103,8 @@ class Namespace:
         parts = LITERAL_PARTS.fullmatch(token)
         if parts is None:
             raise ValueError(f"{token} is no literal")
-        value = unescape_string(parts[1])
-        if parts[2]:
+        value = unescape_string(parts[1], self.notation.loose)
+        if parts[2] and not parts[3]:
             tag = parts[2].lower()
             try:
                 return Literal(value, language=tag)

@@ -5,11 +5,11 @@ only separate them. RDQL's coercions (semantics 7.1) are in the algebra: a varia
 wrapped in ``NUMBER``, one that is compared as text in ``TEXT``; the operators are SPARQL's. A variable in the place of
 a subject or predicate is an IRI or a blank node: it has no number, and its text is the same as another's only if the
 terms are the same, so there both are left out and the index can decide. A call of an operator takes terms as they are;
-its result is coerced as a variable's value is.
+its result is coerced as a variable's value is. A constant with a tag or datatype is compared as a term by ``eq``.
 
 Names, strings and numbers are SPARQL's (`tokens`); IRIs may stand without brackets, and ``#`` begins a comment, as in
-the papers. A pattern of ``=~`` or ``!~`` is one token with its operator, because a ``/`` elsewhere divides; ``//`` and
-``/* … */`` are comments outside IRIs and strings.
+the papers. A pattern of ``=~``, ``~~`` or ``!~`` is one token with its operator, because a ``/`` elsewhere divides;
+``//`` and ``/* … */`` are comments outside IRIs and strings.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from lark import Tree
@@ -36,25 +36,25 @@ from triplecast.languages.operators import (
     read_productions,
 )
 from triplecast.languages.prefixes import Namespace, Notation
+from triplecast.languages.rdql_coercions import Coercions, spells_number
 from triplecast.languages.refusals import MAX_DEPTH, refuse_all_but_operators, refuse_depth
 from triplecast.languages.rewriting import measure_depth
-from triplecast.languages.tokens import Source, describe, open_source, open_string, read_tokens, unescape_string
+from triplecast.languages.tokens import Source, describe, open_source, open_string, read_tokens
 from triplecast.languages.vocabularies import DECLARED
 from triplecast.model import algebra
-from triplecast.model.algebra import Call, Expression, Operation, Pattern, Query, Slot, TriplePattern, Variable
+from triplecast.model.algebra import Call, Expression, Operation, Pattern, Query, TriplePattern, Variable
 from triplecast.model.operators import OperatorSet
-from triplecast.terms.casts import reads_as_number
-from triplecast.terms.values import XSD
 
 _GRAMMAR = "rdql.lark"
-_TEXTUAL = {"eq": "=", "ne": "!="}
+_PRINTED = {"=": "==", "≠": "!="}
+"""As the cluster paper's figures print them."""
 _NUMBERED = "\x01n"
 _NOTATION = Notation("USING {} FOR <…>", loose=True, triple="({}, {}, {})", lists=False)
 
 
 class _Constraint(NamedTuple):
     expression: Expression
-    """With RDQL's own operators ``== eq ne =~ !~`` and variables as written."""
+    """With RDQL's own operators ``== eq ne langeq =~ !~`` and variables as written."""
 
 
 def parse(text: str, name: str | None, operators: OperatorSet) -> Parsed:
@@ -80,35 +80,41 @@ def sources(text: str) -> tuple[str, ...]:
 
 BARE_IRI = r"[A-Za-z][A-Za-z0-9+.\-]*+://[^\s<>\"{}|^`\\,()]++"
 _TAG = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"
+_MARKED = "|".join(rf"m{mark}(?:[^{mark}\\\r\n]|\\[^\r\n])*+{mark}" for mark in ("!", "%", r"\#"))
+"""A pattern between other marks, as Jena prints one that holds a slash."""
 
 TOKEN = re.compile(
     rf"\?[{tokens.NAME_START}_0-9][{tokens.VARIABLE_CHARACTER}]*+|{tokens.IRI_REFERENCE}|[,()]"
     r"|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\r\n]*+"
     rf"|{BARE_IRI}|{tokens.NAME}|[{tokens.NAME_START}_][{tokens.NAME_CHARACTER}]*+"
-    rf"|(?:{tokens.STRING})(?:{tokens.SPACE}(?:{_TAG}|\^\^{tokens.SPACE}(?:{tokens.IRI_REFERENCE}|{tokens.NAME})))?"
-    r"|[=!]~[ \t\r\n]*+m?/(?![/*])(?:[^/\\\r\n]|\\[^\r\n])*+/[A-Za-z]*+|[=!]~"
+    rf"|(?:{tokens.STRING})(?:{tokens.SPACE}{_TAG})?"
+    rf"(?:{tokens.SPACE}\^\^{tokens.SPACE}(?:{tokens.IRI_REFERENCE}|{tokens.NAME}))?"
+    rf"|[=!~]~[ \t\r\n]*+(?:m?/(?![/*])(?:[^/\\\r\n]|\\[^\r\n])*+/|{_MARKED})[A-Za-z]*+|[=!~]~"
     rf"|{tokens.NUMBER}|&&|\|\||==|!=|<=|>>>|>>|>=|<<|\^\^|\S"
 )
-MATCH_PARTS = re.compile(r"([=!])~[ \t\r\n]*(?:m?/((?:[^/\\]|\\.)*)/([A-Za-z]*))?")
+MATCH_PARTS = re.compile(r"([=!~])~[ \t\r\n]*(?:m?([/!%#])((?:(?!\2)[^\\]|\\.)*)\2([A-Za-z]*))?")
 
 _PUNCTUATION = {
     ",": "_COMMA", "(": "_LPAR", ")": "_RPAR", "*": "STAR", "/": "SLASH", "+": "PLUS", "-": "MINUS", "!": "BANG",
-    "||": "_OR", "&&": "_BOTH", "==": "EQUALITY", "!=": "EQUALITY", "<": "COMPARISON", ">": "COMPARISON",
-    "<=": "COMPARISON", ">=": "COMPARISON", "=~": "MATCH_SIGN", "!~": "MATCH_SIGN",
+    "~": "BANG", "||": "_OR", "&&": "_BOTH", "==": "EQUALITY", "!=": "EQUALITY", "<": "COMPARISON", ">": "COMPARISON",
+    "<=": "COMPARISON", ">=": "COMPARISON", "=": "EQUALITY", "≠": "EQUALITY", "=~": "MATCH_SIGN", "!~": "MATCH_SIGN",
+    "~~": "MATCH_SIGN",
 }  # fmt: skip
 _KEYWORDS = {
     "SELECT": "_SELECT", "FROM": "_FROM", "SOURCE": "_SOURCE", "WHERE": "_WHERE", "AND": "_AND", "USING": "_USING",
-    "SUCHTHAT": "_SUCHTHAT", "FOR": "_FOR", "EQ": "EQ", "NE": "NE", "TRUE": "BOOLEAN", "FALSE": "BOOLEAN",
+    "SUCHTHAT": "_SUCHTHAT", "FOR": "_FOR", "EQ": "EQ", "NE": "NE", "LANGEQ": "LANGEQ", "TRUE": "BOOLEAN",
+    "FALSE": "BOOLEAN",
 }  # fmt: skip
 _AS_NAMES = frozenset(_KEYWORDS.values()) - {"BOOLEAN"}
 _WORDS = {
     "NAME": "a name", "EQ": "eq", "NE": "ne", "EQUALITY": "== or !=", "COMPARISON": "<, <=, > or >=", "_BOTH": "&&",
-    "MATCH": "=~ or !~ with a pattern", "MATCH_SIGN": "=~ or !~ with a pattern", "_AND": "AND", "_COMMA": "a comma",
+    "LANGEQ": "langeq", "ANY": "*", "MATCH": "=~ or !~ with a pattern",
+    "MATCH_SIGN": "=~ or !~ with a pattern", "_AND": "AND", "_COMMA": "a comma",
 }  # fmt: skip
 
 _BITS = ("RDQL's operators on bits have no meaning for RDF values", "compare, add, subtract, multiply or divide")
 _REFUSED = {
-    **dict.fromkeys(("&", "|", "^", "~", "<<", ">>", ">>>"), _BITS),
+    **dict.fromkeys(("&", "|", "^", "<<", ">>", ">>>"), _BITS),
     "%": ("there is no remainder among SPARQL's and RDQL's common operators", "compare, add, subtract or divide"),
     "NULL": ("RDF has no null", "leave it out; a pattern that has no triple gives no row"),
 }
@@ -137,7 +143,7 @@ def terminal(text: str) -> str:
         return "SIGNED" if first in "+-" else "INTEGER" if text.isdigit() else "NUMBER"
     if first == "#" or text[:2] in ("//", "/*"):
         return ""
-    if text[:2] in ("=~", "!~"):
+    if text[:2] in ("=~", "!~", "~~"):
         return "MATCH"
     if ":" in text:
         return "IRI" if len(text) > 1 else "UNKNOWN"
@@ -146,7 +152,18 @@ def terminal(text: str) -> str:
 
 def tokenise(source: Source) -> Iterator[Token]:
     """All tokens but comments, one by one, numbered as in `tokens.tokenise`; raises what that raises."""
-    return read_tokens(source, TOKEN, terminal, _check)
+    return _find_wildcards(read_tokens(source, TOKEN, terminal, _check))
+
+
+def _find_wildcards(found: Iterator[Token]) -> Iterator[Token]:
+    """A ``*`` that has no operand on one side is a node of a pattern, of any term; else it multiplies."""
+    before = ""
+    for token, after in pairwise(chain(found, (None,))):
+        assert token is not None
+        kind = token.type
+        stands_alone = before in ("_LPAR", "_COMMA") or (after is not None and after.type in ("_RPAR", "_COMMA"))
+        yield token.update(type="ANY") if kind == "STAR" and stands_alone else token
+        before = kind
 
 
 def _check(source: Source, offset: int, text: str, kind: str) -> None:
@@ -199,7 +216,11 @@ def _select(translation: Translation, children: list[Any]) -> tuple[Variable, ..
 
 
 def _pattern(translation: Translation, children: list[Any]) -> TriplePattern | Production:
-    subject, verb, end = [translation.node(child) for child in children]
+    nodes: list[Any] = [
+        translation.fresh("a") if isinstance(child, Token) and child.type == "ANY" else translation.node(child)
+        for child in children
+    ]
+    subject, verb, end = nodes
     declared = find_property_function(translation, verb)
     if declared is not None:
         return Production(declared, (subject, end), translation.tokens[verb.index])
@@ -229,13 +250,13 @@ def _query(translation: Translation, children: list[Any]) -> Query:
     triples = tuple([part for part in parts if isinstance(part, TriplePattern)])
     nodes = [node for triple in triples for node in (triple.subject, triple.predicate, triple.object)]
     resources = [node for triple in triples for node in (triple.subject, triple.predicate)]
-    coercions = _Coercions(translation, frozenset(node for node in resources if isinstance(node, Variable)))
+    coercions = Coercions(translation, frozenset(node for node in resources if isinstance(node, Variable)))
     translation.productions = [part for part in parts if isinstance(part, Production)]
     filters, productions = read_productions(translation)
     conditions = [coercions.value(part.expression) for part in parts if isinstance(part, _Constraint)] + filters
     nodes += [node for production in productions for node in production.arguments]
     if variables is None:
-        variables = tuple(dict.fromkeys(node for node in nodes if isinstance(node, Variable)))
+        variables = tuple(dict.fromkeys(node for node in nodes if isinstance(node, Variable) and node.name[0] != "_"))
     pattern: Pattern = algebra.BasicPattern(triples)
     for production in order_productions(productions):
         pattern = produce(production, pattern)
@@ -249,10 +270,23 @@ def _query(translation: Translation, children: list[Any]) -> Query:
 
 def _comparison(translation: Translation, children: list[Any]) -> Operation:
     left, operator, right = children
-    return Operation(operator.lower(), (translation.node(left), translation.node(right)))
+    name = operator.lower()
+    return Operation(_PRINTED.get(name, name), (translation.node(left), translation.node(right)))
 
 
 _text_comparison = _comparison
+
+
+def _language(translation: Translation, children: list[Any]) -> Operation:
+    """The constant is part of the template: whether it has a second part decides how it is compared."""
+    subject, _, wanted = children
+    translation.keep(wanted)
+    return Operation("langeq", (translation.node(subject), translation.resolve(wanted)))
+
+
+def _unary(translation: Translation, children: list[Any]) -> Operation:
+    sign = str(children[0])
+    return Operation("!" if sign in "!~" else f"u{sign}", (translation.node(children[1]),))
 
 
 def _match(translation: Translation, children: list[Any]) -> Operation:
@@ -260,11 +294,13 @@ def _match(translation: Translation, children: list[Any]) -> Operation:
     token = children[1]
     parts = MATCH_PARTS.fullmatch(str(token))
     assert parts is not None
-    pattern, flags = parts[2], parts[3]
+    pattern, flags = parts[3], parts[4]
     if len(children) > 2:
         translation.keep(children[2])
         pattern, flags = translation.resolve(children[2]).value, ""
-    return Operation(f"{parts[1]}~", (translation.node(children[0]), Literal(pattern), Literal(flags)))
+    return Operation(
+        "!~" if parts[1] == "!" else "=~", (translation.node(children[0]), Literal(pattern), Literal(flags))
+    )
 
 
 def _arguments(translation: Translation, children: list[Any]) -> tuple[Expression, ...]:
@@ -278,74 +314,6 @@ def _iri_call(translation: Translation, children: list[Any]) -> Call:
     if declared is None:
         raise translation.refusal(token, *refuse_all_but_operators(iri, translation.operators))
     return operator_call(translation, token, declared, arguments)
-
-
-class _Coercions(NamedTuple):
-    """Makes RDQL's operators SPARQL's. Recurses two frames a node; expressions are within `MAX_DEPTH`."""
-
-    translation: Translation
-    resources: frozenset[Variable]
-    """Variables that are an IRI or a blank node wherever the pattern holds."""
-
-    def value(self, expression: Expression) -> Expression:
-        if isinstance(expression, Variable):
-            return expression if expression in self.resources else Call("NUMBER", (expression,))
-        if isinstance(expression, Slot):
-            return Call("NUMBER", (expression,)) if self._is_plain_number(expression) else expression
-        if isinstance(expression, Call):
-            called = self._called(expression)
-            return Call("NUMBER", (called,)) if called.free else called
-        if not isinstance(expression, Operation):
-            return expression
-        operator, arguments = expression.operator, expression.arguments
-        if operator in _TEXTUAL:
-            return Operation(_TEXTUAL[operator], self._texts(arguments))
-        if operator in ("=~", "!~"):
-            matched = Call("REGEX", (self.text(arguments[0]), *arguments[1:]))
-            return matched if operator == "=~" else Operation("!", (matched,))
-        return Operation("=" if operator == "==" else operator, tuple([self.value(part) for part in arguments]))
-
-    def text(self, expression: Expression) -> Expression:
-        if isinstance(expression, Slot):
-            plain = self.translation.tokens[expression.index].type == "STRING"
-            return expression if plain else Call("TEXT", (expression,))
-        return Call("TEXT", (self._argument(expression),))
-
-    def _called(self, call: Call) -> Call:
-        return replace(call, arguments=tuple([self._argument(argument) for argument in call.arguments]))
-
-    def _argument(self, expression: Expression) -> Expression:
-        """An argument that is taken as a term, without coercion."""
-        if isinstance(expression, Call):
-            return self._called(expression)
-        return expression if isinstance(expression, Variable | Slot) else self.value(expression)
-
-    def _texts(self, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
-        if all(self._is_resource(argument) for argument in arguments):
-            return arguments
-        return tuple([self.text(argument) for argument in arguments])
-
-    def _is_resource(self, expression: Expression) -> bool:
-        if isinstance(expression, Slot):
-            return self.translation.tokens[expression.index].type == "IRI"
-        return expression in self.resources
-
-    def _is_plain_number(self, slot: Slot) -> bool:
-        """Whether the text of a string reads as a number; one with ``^^xsd:string`` may, for all that its kind says."""
-        token = self.translation.tokens[slot.index]
-        if token.type == "STRING":
-            return _reads(str(token))
-        if token.type != "LITERAL":
-            return False
-        term = self.translation.resolve(token)
-        return isinstance(term, Literal) and term.language is None and term.datatype.value == XSD + "string"
-
-
-def _reads(token: str) -> bool:
-    try:
-        return reads_as_number(unescape_string(token))
-    except ValueError:
-        return False
 
 
 # ---- templates -----------------------------------------------------------------------------------------------
@@ -375,7 +343,7 @@ def _piece(token: str, namespace: Namespace) -> str | None:
     match terminal(token):
         case "":
             return ""
-        case "STRING" if _reads(token):
+        case "STRING" if spells_number(token):
             return _NUMBERED
         case "MATCH":
             return _SPACES.sub(lambda found: f"\\{ord(found[0])};", token)

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from lark.lexer import Token
 
-from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.errors import TAG_HINT, QueryRefused, QuerySyntaxError
 from triplecast.languages.refusals import MAX_CHARACTERS, MAX_NESTING, MAX_TOKENS, TRIPLE_TERM, refuse_size, refuse_word
 from triplecast.terms.nearness import nearest_names
 
@@ -56,16 +56,8 @@ FUNCTIONS = {
     "ISNUMERIC": (1, 1), "REGEX": (2, 3), "SUBSTR": (2, 3), "REPLACE": (3, 4),
 }  # fmt: skip
 """Built-in functions by upper-case keyword: fewest and most arguments (None: any number)."""
-_FILTER_CALL = rf"(?i:FILTER(?=(?:{'|'.join(FUNCTIONS)}|NOT|EXISTS)(?![A-Za-z0-9_])))"
-"""``FILTER`` right before a call, which needs no space."""
 
-TOKEN = re.compile(
-    rf"{_VARIABLE}|{IRI_REFERENCE}|\{{\||[{{}};,]|{NAME}|{_FILTER_CALL}|[A-Za-z][A-Za-z0-9_]*+"
-    rf"|(?:{STRING})(?:{SPACE}(?:{_TAG}|\^\^{SPACE}(?:{IRI_REFERENCE}|{NAME})))?"
-    rf"|\([ \t\r\n]*+\)|\[[ \t\r\n]*+\]|{NUMBER}|{_BLANK}|&&|\|\||!=|<=|>=|<<|>>|\|\}}|\^\^|\#[^\r\n]*+|\S"
-)
 CHUNKS_KEPT = 100_000
-_SPACED_TOKEN = re.compile(rf"\s*+({TOKEN.pattern})")
 PROLOGUE = re.compile(
     r"(?:[ \t\r\n]++|\#[^\r\n]*+"
     rf"|(?i:PREFIX)(?=[ \t\r\n#]){SPACE}{PREFIX_NAME}(?=[ \t\r\n#<]){SPACE}{IRI_REFERENCE}"
@@ -73,7 +65,9 @@ PROLOGUE = re.compile(
 )
 """Leading space, comments and well-formed declarations; the grammar says what is wrong with anything else."""
 
-LITERAL_PARTS = re.compile(rf"({STRING})(?:{SPACE}(?:@([A-Za-z0-9-]+)|\^\^{SPACE}({IRI_REFERENCE}|{NAME})))?")
+LITERAL_PARTS = re.compile(rf"({STRING})(?:{SPACE}@([A-Za-z0-9-]+))?(?:{SPACE}\^\^{SPACE}({IRI_REFERENCE}|{NAME}))?")
+"""Text, tag and datatype; only RDQL's tokens have both."""
+_TAGGED = re.compile(r"[\"'][ \t\r\n]*(@[\w-]*)")
 _CODEPOINT = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(?s:.))")
 _STRING_ESCAPE = re.compile(r"\\(?s:(.))")
 _STRING_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", "\\": "\\", '"': '"', "'": "'"}
@@ -96,6 +90,27 @@ KEYWORDS = {
     "PREFIX": "PREFIX", "BASE": "BASE", "FTCONTAINS": "FTCONTAINS", "FTAND": "_FTAND", "FTOR": "_FTOR",
     "FTNOT": "_FTNOT", "FTNEAR": "_FTNEAR",
 }  # fmt: skip
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern of the longest of these words in either case, which tells them apart letter by letter."""
+    endings: dict[str, list[str]] = {}
+    for word in words:
+        endings.setdefault(word[:1], []).append(word[1:])
+    choices = [f"[{first}{first.lower()}]{_any_of(rest)}" for first, rest in endings.items() if first]
+    return f"(?>{'|'.join(choices)}){'?' if '' in endings else ''}" if choices else ""
+
+
+_KEYWORD = _any_of(chain(KEYWORDS, FUNCTIONS))
+_OF_KEYWORDS = rf"{_KEYWORD}(?:(?![A-Za-z_])|(?=(?:{_KEYWORD})++(?![A-Za-z_])))"
+"""A keyword alone, or before others in one word: ``ORDERBY`` is two, as the longest match has it."""
+
+TOKEN = re.compile(
+    rf"{_VARIABLE}|{IRI_REFERENCE}|\{{\||[{{}};,]|{NAME}|(?=[A-Za-z])(?:{_OF_KEYWORDS}|[A-Za-z][A-Za-z0-9_]*+)"
+    rf"|(?:{STRING})(?:{SPACE}(?:{_TAG}|\^\^{SPACE}(?:{IRI_REFERENCE}|{NAME})))?"
+    rf"|\([ \t\r\n]*+\)|\[[ \t\r\n]*+\]|{NUMBER}|{_BLANK}|&&|\|\||!=|<=|>=|<<|>>|\|\}}|\^\^|\#[^\r\n]*+|\S"
+)
+_SPACED_TOKEN = re.compile(rf"\s*+({TOKEN.pattern})")
 
 _TYPOGRAPHIC = frozenset("“”„‟‘’‚‛«»")
 """Quotation marks as word processors set them."""
@@ -287,6 +302,9 @@ def _check(source: Source, offset: int, text: str, kind: str) -> None:
             raise source.refusal(offset, f"@{parts[2]} (RDF 1.2)", *TRIPLE_TERM)
     if kind or text[0] == "#":
         return
+    tag = find_wrong_tag(source.text, offset)
+    if tag is not None:
+        raise source.fault(*tag)
     refused = refuse_word(text)
     if refused is not None:
         raise source.refusal(offset, *refused)
@@ -304,6 +322,15 @@ def _check(source: Source, offset: int, text: str, kind: str) -> None:
     raise source.fault(offset, f"unexpected {text}" if text.isprintable() else f"unexpected character {text!r}")
 
 
+def find_wrong_tag(text: str, offset: int) -> tuple[int, str] | None:
+    """Where the unexpected character at `offset` lies in a language tag: the tag's offset, and a message with the
+    fix."""
+    for found in _TAGGED.finditer(text, max(0, offset - 200), offset + 200):
+        if found.start(1) <= offset < found.end():
+            return found.start(1), f"{clip(found[1])} is no language tag; {TAG_HINT}"
+    return None
+
+
 def open_string(source: Source, offset: int) -> QuerySyntaxError:
     wanted = ("a closing quotation mark, on the same line unless tripled",)
     return source.fault(offset, "this string does not end", wanted)
@@ -314,20 +341,18 @@ def clip(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def unescape_string(token: str) -> str:
-    """The value of a string token with its quotation marks. Raises ValueError for an unknown escape."""
+def unescape_string(token: str, loose: bool = False) -> str:
+    """The value of a string token with its quotation marks. Raises ValueError for an unknown escape; where they are
+    `loose`, it stands for its character."""
     width = 3 if token[:3] in ('"""', "'''") and len(token) >= 6 else 1
     body = token[width:-width]
     if "\\" not in body:
         return body
 
     def character(match: re.Match[str]) -> str:
-        try:
-            return _STRING_ESCAPES[match[1]]
-        except KeyError:
-            raise ValueError(
-                f"unknown escape \\{match[1]} in a string; known are \\t \\b \\n \\r \\f \\\\ \\\" \\'"
-            ) from None
+        if loose or match[1] in _STRING_ESCAPES:
+            return _STRING_ESCAPES.get(match[1], match[1])
+        raise ValueError(f"unknown escape \\{match[1]} in a string; known are \\t \\b \\n \\r \\f \\\\ \\\" \\'")
 
     return _STRING_ESCAPE.sub(character, body)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -19,6 +20,7 @@ DECLARED: Mapping[str, str] = MappingProxyType(
         "owl": "http://www.w3.org/2002/07/owl#",
         "skos": "http://www.w3.org/2004/02/skos/core#",
         "dc": "http://purl.org/dc/elements/1.1/",
+        "dct": "http://purl.org/dc/terms/",
         "dcterms": "http://purl.org/dc/terms/",
         "foaf": "http://xmlns.com/foaf/0.1/",
         "rss": "http://purl.org/rss/1.0/",
@@ -27,6 +29,39 @@ DECLARED: Mapping[str, str] = MappingProxyType(
         "schema": "https://schema.org/",
         "geo": "http://www.opengis.net/ont/geosparql#",
         "geof": "http://www.opengis.net/def/function/geosparql/",
+        "adms": "http://www.w3.org/ns/adms#",
+        "as": "https://www.w3.org/ns/activitystreams#",
+        "bibo": "http://purl.org/ontology/bibo/",
+        "cc": "http://creativecommons.org/ns#",
+        "csvw": "http://www.w3.org/ns/csvw#",
+        "dbo": "http://dbpedia.org/ontology/",
+        "dbr": "http://dbpedia.org/resource/",
+        "dcatap": "http://data.europa.eu/r5r/",
+        "dcmitype": "http://purl.org/dc/dcmitype/",
+        "doap": "http://usefulinc.com/ns/doap#",
+        "dqv": "http://www.w3.org/ns/dqv#",
+        "eli": "http://data.europa.eu/eli/ontology#",
+        "georss": "http://www.georss.org/georss",
+        "gr": "http://purl.org/goodrelations/v1#",
+        "ldp": "http://www.w3.org/ns/ldp#",
+        "locn": "http://www.w3.org/ns/locn#",
+        "oa": "http://www.w3.org/ns/oa#",
+        "odrl": "http://www.w3.org/ns/odrl/2/",
+        "org": "http://www.w3.org/ns/org#",
+        "prov": "http://www.w3.org/ns/prov#",
+        "qb": "http://purl.org/linked-data/cube#",
+        "sh": "http://www.w3.org/ns/shacl#",
+        "sioc": "http://rdfs.org/sioc/ns#",
+        "sosa": "http://www.w3.org/ns/sosa/",
+        "spdx": "http://spdx.org/rdf/terms#",
+        "ssn": "http://www.w3.org/ns/ssn/",
+        "time": "http://www.w3.org/2006/time#",
+        "vann": "http://purl.org/vocab/vann/",
+        "vcard": "http://www.w3.org/2006/vcard/ns#",
+        "void": "http://rdfs.org/ns/void#",
+        "wd": "http://www.wikidata.org/entity/",
+        "wdt": "http://www.wikidata.org/prop/direct/",
+        "wgs": "http://www.w3.org/2003/01/geo/wgs84_pos#",
         "ft": "urn:triplecast:ft:",
         "tc": "urn:triplecast:taxonomy:",
         "op": "urn:triplecast:op:",
@@ -36,23 +71,14 @@ DECLARED: Mapping[str, str] = MappingProxyType(
 """Prefixes that every query may use; a declaration of its own replaces them."""
 KNOWN: Mapping[str, str] = MappingProxyType(
     {
-        **{prefix: namespace for prefix, namespace in DECLARED.items() if namespace.startswith("http")},
-        "prov": "http://www.w3.org/ns/prov#",
-        "vcard": "http://www.w3.org/2006/vcard/ns#",
-        "org": "http://www.w3.org/ns/org#",
-        "adms": "http://www.w3.org/ns/adms#",
-        "locn": "http://www.w3.org/ns/locn#",
-        "void": "http://rdfs.org/ns/void#",
-        "sioc": "http://rdfs.org/sioc/ns#",
-        "wgs": "http://www.w3.org/2003/01/geo/wgs84_pos#",
-        "dcmitype": "http://purl.org/dc/dcmitype/",
+        **{each: DECLARED[each] for each in DECLARED if re.match("http.*[/#]$", DECLARED[each]) and each != "dct"},
         "media": "http://search.yahoo.com/mrss/",
         "text": "http://jena.apache.org/text#",
         "bds": "http://www.bigdata.com/rdf/search#",
     }
 )
-"""Prefixes in common use, those that no query has to declare included."""
-_ALIASES = MappingProxyType({"dct": "dcterms", "terms": "dcterms", "sdo": "schema", "dce": "dc", "wgs84": "wgs"})
+"""Prefixes in common use, those that no query has to declare included; each namespace ends in a sign of its own."""
+_ALIASES = MappingProxyType({"terms": "dcterms", "sdo": "schema", "dce": "dc", "wgs84": "wgs"})
 TERMS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         prefix: frozenset(names.split())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from weakref import WeakKeyDictionary
@@ -12,18 +12,20 @@ import numpy as np
 from triplecast.evaluate import Evaluator
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Segment, Snapshot
-from triplecast.kernels.render import keep_sheets
+from triplecast.kernels.render import join_sheets
+from triplecast.match.answer_limit import NO_ROOM_TO_WAIT, AnswerLimit, only_rows
 from triplecast.match.entailed import ClosureCache
 from triplecast.match.members import BatchMatches
 from triplecast.match.resolve import Resolution, Resolved
-from triplecast.match.segment import Scratch, Validity, encode_batch, match_segment
+from triplecast.match.segment import Scratch, Validity, encode_batch
+from triplecast.match.segment_matches import match_one, match_segment
 from triplecast.match.views import scan_views
-from triplecast.model.match import MatchedBatch, MatchRows, MatchStats, Undecided
+from triplecast.model.match import ANSWER_LIMITS, AnswerLimits, MatchedBatch, MatchRows, MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, NO_OPEN_ROWS, OpenRows
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.residual import ResidualPlans
-from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
+from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies, Taxonomy
 
 NO_ANSWERS: Mapping[int, Answers] = MappingProxyType({})
 
@@ -35,12 +37,20 @@ class Matcher:
     is called here: what they have a say in stays open.
     """
 
-    def __init__(self, evaluator: Evaluator | None = None, operators: OperatorSet = NO_OPERATORS) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator | None = None,
+        operators: OperatorSet = NO_OPERATORS,
+        limits: AnswerLimits = ANSWER_LIMITS,
+    ) -> None:
+        self.limits = limits
         self._evaluator = evaluator or Evaluator()
         self._owned = evaluator is None
         self._plans = ResidualPlans(operators)
         self._scratch: WeakKeyDictionary[Segment, Scratch] = WeakKeyDictionary()
         self._closures = ClosureCache()
+        self._at_once = 1 << 30
+        """Publications that there was room for lately."""
 
     def __enter__(self) -> Matcher:
         return self
@@ -64,20 +74,81 @@ class Matcher:
     def match(
         self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies = NO_TAXONOMIES
     ) -> MatchedBatch:
+        """The one piece of few publications. Raises ValueError where there are several (`match_pieces`)."""
+        self._at_once = max(self._at_once, len(publications))
+        ((_, matched),) = self.match_pieces(snapshot, publications, taxonomies)
+        return matched
+
+    def match_pieces(
+        self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies = NO_TAXONOMIES
+    ) -> Iterator[tuple[Sequence[Publication], MatchedBatch]]:
         """What matches each publication, as of its own position: added < position < removed, and with the last taxonomy
-        before it. Pairs that operators decide are open."""
-        batch, validity = BatchMatches(publications), Validity(snapshot, publications)
+        before it. Pairs that operators decide are open.
+
+        A piece is of some of the publications, in order, whose answers take no more than `PUBLICATION_BYTES` together;
+        there is one piece at least. Equal publications match alike in any pieces (decision 15)."""
+        first = 0
+        while first < len(publications) or not first:
+            part = publications[first : first + self._at_once]
+            matched = self._resolve_batch(self._find(snapshot, part, taxonomies), taxonomies)
+            done = matched.stats.publications
+            self._at_once = done * 7 // 8 + 1 if done < len(part) else max(self._at_once, 2 * done)
+            yield part[:done], matched
+            del matched  # before the next piece is made
+            first += done
+            if not publications:
+                return
+
+    def _find(self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies) -> BatchMatches:
+        """What the index finds, of as many publications as there is room for."""
+        batch, validity = BatchMatches(publications, self.limits), Validity(snapshot, publications)
         for first, last, taxonomy in taxonomies.runs(publications):
-            plain = scan_views(publications[first:last], first)
-            entailed = self._closures.entail(snapshot.segments, taxonomy, plain)
-            for read in encode_batch(snapshot.segments, plain, entailed):
-                match_segment(read, self._scratch_of(read.segment), self._plans, validity, batch)
-        open_rows = batch.open.make(batch.numbers.texts)
-        resolved = self.resolve(open_rows, NO_ANSWERS, publications, taxonomies)
-        parts = [*batch.parts, resolved.decided]
-        undecided = [*batch.undecided, *resolved.undecided]
+            if first < batch.upto:
+                plain = scan_views(publications[first:last], first)
+                entailed = self._closures.entail(snapshot.segments, taxonomy, plain)
+                for read in encode_batch(snapshot.segments, plain, entailed):
+                    match_segment(read, self._scratch_of(read.segment), self._plans, validity, batch)
+                    if not batch.upto:
+                        return self._find_one(snapshot, publications[0], taxonomy)
+        return batch
+
+    def _find_one(self, snapshot: Snapshot, publication: Publication, taxonomy: Taxonomy) -> BatchMatches:
+        batch = BatchMatches([publication], self.limits)
+        plain = scan_views(batch.publications)
+        reads = [*encode_batch(snapshot.segments, plain, self._closures.entail(snapshot.segments, taxonomy, plain))]
+        match_one(reads, self._scratch_of, self._plans, Validity(snapshot, batch.publications), batch)
+        return batch
+
+    def _resolve_batch(self, batch: BatchMatches, taxonomies: Taxonomies) -> MatchedBatch:
+        """Decide what the index leaves open without operators; shorten the batch where that takes too much."""
+        batch.open_limit.find_cuts()
+        found = batch.open.make(batch.numbers.texts)
+        places = {each.position: place for place, each in enumerate(batch.publications)}
+        place = np.array([places[position] for position in found.position.tolist()], np.int32)
+        joined = found.table != EVALUATED
+        behind = joined & batch.open_limit.behind(place, found.registration)
+        batch.open_limit.drop(place[behind], found.registration[behind])
+        while True:
+            open_rows, limit = (
+                found.only(np.flatnonzero(~behind & (place < batch.upto))),
+                AnswerLimit(self.limits.publication),
+            )
+            publications = batch.publications[: batch.upto]
+            resolution = Resolution(open_rows, NO_ANSWERS, publications, taxonomies, self._plans, limit, True)
+            resolved = resolution.decide(self._evaluator)
+            if resolved.upto == batch.upto:
+                break
+            batch.shorten(resolved.upto)
+        batch.limit.absorb(limit)
+        parts = batch.limit.close(batch.parts, batch.upto)
+        undecided = [
+            *(each for each in batch.undecided if each.publication < batch.upto),
+            *batch.limit.undecided(batch.upto),
+            *batch.open_limit.undecided(batch.upto, NO_ROOM_TO_WAIT),
+            *resolved.undecided,
+        ]
         stats = batch.stats + MatchStats(
-            publications=len(publications),
+            publications=batch.upto,
             candidates=int((open_rows.table == EVALUATED).sum()),
             verified=resolved.stats.verified,
             matches=sum(len(part.publication) for part in parts),
@@ -91,10 +162,11 @@ class Matcher:
         open_rows: OpenRows,
         answers: Mapping[int, Answers],
         publications: Sequence[Publication],
-        taxonomies: Taxonomies = NO_TAXONOMIES,
+        taxonomies: Taxonomies,
+        limit: AnswerLimit,
     ) -> Resolved:
-        """Decide pairs as far as the answers (by position) allow, as `Resolution` does."""
-        return Resolution(open_rows, answers, publications, taxonomies, self._plans).decide(self._evaluator)
+        """Decide pairs as far as the answers (by position) allow, as `Resolution` does; add matches to `limit`."""
+        return Resolution(open_rows, answers, publications, taxonomies, self._plans, limit).decide(self._evaluator)
 
     def _scratch_of(self, segment: Segment) -> Scratch:
         scratch = self._scratch.get(segment)
@@ -107,17 +179,12 @@ def join_rows(
     parts: Sequence[MatchRows], undecided: Sequence[Undecided], open_rows: OpenRows, stats: MatchStats
 ) -> MatchedBatch:
     """All rows of a batch by (publication, registration), with the sheets that they need."""
-    texts = np.cumsum([0, *(int(part.offsets[-1]) for part in parts)])
-    sheets = np.cumsum([0, *(len(part.offsets) - 1 for part in parts)])
     publication = np.concatenate([part.publication for part in parts])
     registration = np.concatenate([part.registration for part in parts])
-    sheet = np.concatenate([part.sheet + np.int32(first) for part, first in zip(parts, sheets, strict=False)])
-    offsets = [part.offsets[:-1] + first for part, first in zip(parts, texts, strict=False)]
-    text = np.concatenate([part.text[: part.offsets[-1]] for part in parts])
     order = np.lexsort((registration, publication))
+    sheet, offsets, text = join_sheets([(part.sheet, part.offsets, part.text) for part in parts])
     ordered = tuple(sorted(undecided, key=lambda pair: (pair.publication, pair.registration)))
-    sheet, starts, text = keep_sheets(sheet[order], np.concatenate([*offsets, texts[-1:]]), text)
-    return MatchedBatch(publication[order], registration[order], sheet, starts, text, ordered, open_rows, stats)
+    return MatchedBatch(publication[order], registration[order], sheet[order], offsets, text, ordered, open_rows, stats)
 
 
 def merge_batches(first: MatchedBatch, then: MatchedBatch) -> MatchedBatch:
@@ -131,6 +198,6 @@ def only_pairs(batch: MatchedBatch, pairs: Collection[tuple[int, int]]) -> Match
     rows = batch.rows
     named = zip(rows.publication.tolist(), rows.registration.tolist(), strict=True)
     kept = np.array([pair in pairs for pair in named], np.bool_)
-    part = MatchRows(rows.publication[kept], rows.registration[kept], rows.sheet[kept], rows.offsets, rows.text)
+    part = only_rows(rows, kept)
     undecided = [pair for pair in batch.undecided if (pair.publication, pair.registration) in pairs]
     return join_rows([part], undecided, NO_OPEN_ROWS, MatchStats())

@@ -18,12 +18,13 @@ from triplecast.evaluate import BudgetExceeded
 from triplecast.index import Segment
 from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.resolve import Terms
-from triplecast.kernels.rows import Sheets
-from triplecast.model.match import MatchRows, MatchStats, Pairs, Undecided
+from triplecast.kernels.sheets import Sheets
+from triplecast.match.answer_limit import AnswerLimit
+from triplecast.model.match import PAIR_BYTES, AnswerLimits, MatchRows, MatchStats, Pairs, Undecided
 from triplecast.model.open_rows import OpenRowsMaker, QueryText
 from triplecast.model.publication import Publication
 from triplecast.residual import JoinRows, NumberedTerms, PublicationConditions, ResidualPlan, ResidualPlans, Row
-from triplecast.residual.agreement import combine_rows, solve_pair
+from triplecast.residual.agreement import Verdict, combine_rows, solve_pair
 
 PairSheets: TypeAlias = tuple[tuple[int, int], ...]
 """Of one pair: the answers (by number) that have rows, each with its sheet."""
@@ -66,6 +67,12 @@ class Members:
                 self._queries[first] = query
         return found
 
+    def ask(self, members: I32) -> NDArray[np.bool_]:
+        """Of each member whether its subscription calls operators."""
+        firsts, of = np.unique(self.first[members], return_inverse=True)
+        plans = map(self.plan, firsts.tolist())
+        return np.array([not isinstance(plan, str) and plan.asks for plan in plans], np.bool_)[of]
+
     def split(self, pairs: Pairs) -> tuple[Pairs, Pairs]:
         """Pairs of members without a role, and the pairs of subscriptions (first members) of the others."""
         role = self.has_role[pairs.member]
@@ -82,10 +89,19 @@ class JoinedRows(NamedTuple):
 
 
 class BatchMatches:
-    """What is found of a batch, segment after segment."""
+    """What is found of a batch, segment after segment, of as many of its first publications as there is room for."""
 
-    def __init__(self, publications: Sequence[Publication]) -> None:
+    def __init__(self, publications: Sequence[Publication], limits: AnswerLimits) -> None:
         self.publications = publications
+        self.limits = limits
+        self.upto = len(publications)
+        """All is found of the publications before this one (index into the batch)."""
+        self.pairs = self.bytes = 0
+        """That match, and what their answers take which are written from sheets."""
+        self.limit = AnswerLimit(limits.publication)
+        self.open_limit = AnswerLimit(limits.waiting)
+        """Of the join rows that wait for operators."""
+        self._open_bytes = np.zeros(len(publications), np.float64)
         self.parts: list[MatchRows] = []
         self.undecided: list[Undecided] = []
         self.open = OpenRowsMaker()
@@ -95,6 +111,16 @@ class BatchMatches:
 
     def leave_undecided(self, publication: int, registration: int, reason: str) -> None:
         self.undecided.append(Undecided(publication, registration, reason))
+
+    def shorten(self, upto: int) -> None:
+        """Leave the publications from `upto` on to another batch."""
+        self.upto = min(self.upto, upto)
+
+    def wait(self, rows: JoinedRows, registration: I64, sizes: I64) -> None:
+        """Note rows that will wait for operators, with the bytes of each."""
+        self.open_limit.measured.append((rows.publication, registration, sizes))
+        self._open_bytes += np.bincount(rows.publication, sizes, len(self.publications))
+        self.shorten(max(1, int(np.searchsorted(np.cumsum(self._open_bytes), 2 * self.limits.waiting, side="right"))))
 
 
 def combine(
@@ -108,15 +134,16 @@ def combine(
     answers = members.answer_of[rows.member]
     columns = (rows.publication[order], first[order], answers[order], rows.sheet[order])
     writer = _Writer(members, sheets, terms, batch)
-    matches: list[tuple[int, int, bytes]] = []
-    calculated = 0
+    combined = calculated = 0
     beyond_budget: list[tuple[int, int]] = []
     together = zip(*(column.tolist() for column in columns), strict=True)
     for pair, group in groupby(together, lambda row: row[:2]):
         if pair in incomplete:
             continue
-        found = tuple((answer, sheet) for _, _, answer, sheet in group)
         publication, member = pair
+        if publication >= batch.upto:
+            break
+        found = tuple((answer, sheet) for _, _, answer, sheet in group)
         plan, registration = members.plan(member), int(members.tables.registrations[member])
         if isinstance(plan, str):
             batch.leave_undecided(publication, registration, plan)
@@ -125,21 +152,25 @@ def combine(
             batch.open.add(position, registration, members.query(member), writer.table(found))
         else:
             try:
-                bindings = writer.answer(plan, found)
+                verdict = writer.answer(plan, found)
             except BudgetExceeded:
                 beyond_budget.append(pair)
                 continue
-            if bindings is not None:
-                matches.append((publication, registration, bindings))
+            if verdict.undecided is not None:
+                batch.leave_undecided(publication, registration, verdict.undecided)
+            elif verdict.bindings is not None:
+                batch.limit.add(publication, registration, verdict.bindings)
+                combined += 1
                 calculated += plan.calculates
-    batch.parts.append(MatchRows.of(*(zip(*matches, strict=True) if matches else ((), (), ()))))
-    batch.stats += MatchStats(combined=len(matches), calculated=calculated)
+                if batch.limit.bytes > batch.limits.publication:
+                    batch.shorten(max(1, publication))
+    batch.stats += MatchStats(combined=combined, calculated=calculated)
     beyond = np.array(beyond_budget, np.int32).reshape(-1, 2)
     return Pairs(beyond[:, 0], beyond[:, 1])
 
 
 class _Writer:
-    """Answers of one batch in one segment; those made before are kept."""
+    """Answers of one batch in one segment; those made before are kept, as long as they do not take much."""
 
     def __init__(self, members: Members, sheets: Sheets, terms: Terms, batch: BatchMatches) -> None:
         self._members = members
@@ -148,7 +179,8 @@ class _Writer:
         self._numbers = batch.numbers
         self._maker = batch.open
         self._conditions = PublicationConditions({}, batch.numbers, members.plans)
-        self._made: dict[tuple[ResidualPlan, PairSheets], bytes | None] = {}
+        self._made: dict[tuple[ResidualPlan, PairSheets], Verdict] = {}
+        self._made_bytes = 0
         self._tables: dict[PairSheets, int] = {}
         self._lists: dict[int, int] = {}
         self._rows: dict[int, list[Row]] = {}
@@ -156,12 +188,17 @@ class _Writer:
         self._texts: dict[int, str] = {}
         self._number_of: dict[int, int] = {}
 
-    def answer(self, plan: ResidualPlan, found: PairSheets) -> bytes | None:
-        """The bindings that the rows of one subscription make; None where nothing is left. Raises `BudgetExceeded`."""
+    def answer(self, plan: ResidualPlan, found: PairSheets) -> Verdict:
+        """What the rows of one subscription make. Raises `BudgetExceeded`."""
         key = plan, found
-        if key not in self._made:
-            self._made[key] = self._make(plan, found)
-        return self._made[key]
+        made = self._made.get(key)
+        if made is None:
+            made = self._make(plan, found)
+            self._made_bytes += len(made.bindings or b"")
+            if self._made_bytes > PAIR_BYTES:
+                self._made, self._made_bytes = {}, 0
+            self._made[key] = made
+        return made
 
     def table(self, found: PairSheets) -> int:
         """The rows of a subscription that calls operators, before anything is calculated of them. Pairs that have the
@@ -172,13 +209,13 @@ class _Writer:
             number = self._tables[found] = self._maker.table(table)
         return number
 
-    def _make(self, plan: ResidualPlan, found: PairSheets) -> bytes | None:
+    def _make(self, plan: ResidualPlan, found: PairSheets) -> Verdict:
         if not plan.calculates:
             return combine_rows(
                 plan, {self._branch(answer): self._rows_of(sheet) for answer, sheet in found}, self._text
             )
         rows: JoinRows = {self._branch(answer): self._numbered_rows(sheet) for answer, sheet in found}
-        return solve_pair(plan, rows, self._conditions).bindings
+        return solve_pair(plan, rows, self._conditions)
 
     def _branch(self, answer: int) -> int:
         role = self._members.of_answer[answer]

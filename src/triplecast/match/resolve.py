@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from triplecast.evaluate import Background, Candidate, Evaluator
 from triplecast.evaluate.unknown import Answers
+from triplecast.match.answer_limit import AnswerLimit
 from triplecast.model.answers import GroundCall
-from triplecast.model.match import MatchRows, MatchStats, Undecided
+from triplecast.model.match import MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, OpenRows
 from triplecast.model.publication import Publication
 from triplecast.residual import NumberedTerms, PublicationConditions, ResidualPlans, Verdict, solve_pair
@@ -20,14 +22,14 @@ from triplecast.taxonomy import Taxonomies
 class Resolved(NamedTuple):
     """What became of open rows."""
 
-    decided: MatchRows
-    """Matches."""
     undecided: list[Undecided]
     open: OpenRows
     """Those that wait still."""
     conditions: Mapping[int, PublicationConditions]
     """By position, what these wait for."""
     stats: MatchStats
+    upto: int
+    """Publications that this is of (index into the batch): not all where their answers take too much together."""
 
 
 class Resolution:
@@ -41,7 +43,10 @@ class Resolution:
         publications: Sequence[Publication],
         taxonomies: Taxonomies,
         plans: ResidualPlans,
+        limit: AnswerLimit,
+        in_pieces: bool = False,
     ) -> None:
+        """Add matches to `limit`. `in_pieces`: the evaluator's later publications may be left to another batch."""
         self._open = open_rows
         self._answers = answers
         self._publications = publications
@@ -51,20 +56,23 @@ class Resolution:
         self._plans = plans
         self._terms = NumberedTerms(open_rows.terms)
         self._conditions: dict[int, PublicationConditions] = {}
-        self._matches: tuple[list[int], list[int], list[bytes]] = ([], [], [])
+        self._limit = limit
+        self._in_pieces = in_pieces
+        self._matches = 0
+        self._upto = len(publications)
         self._undecided: list[Undecided] = []
         self._waiting: list[int] = []
 
     def decide(self, evaluator: Evaluator) -> Resolved:
         self._solve_joined()
-        operated = len(self._matches[0])
+        operated = self._matches
         self._evaluate(evaluator)
-        verified = len(self._matches[0]) - operated
+        verified = self._matches - operated
         stats = MatchStats(
             verified=verified, matches=operated + verified, undecided=len(self._undecided), operated=operated
         )
         left = self._needed(sorted(self._waiting))
-        return Resolved(MatchRows.of(*self._matches), self._undecided, left, self._conditions, stats)
+        return Resolved(self._undecided, left, self._conditions, stats, self._upto)
 
     def _solve_joined(self) -> None:
         """The pairs whose join rows are there. Those that are alike are solved once."""
@@ -108,10 +116,18 @@ class Resolution:
             registration = int(self._open.registration[pair])
             answers = self._of(position).answers
             candidates.append(Candidate(publication, registration, query.text, query.language, background, answers))
-        for pair, candidate, decision in zip(
-            pairs, candidates, evaluator.decide(candidates, self._plans.operators), strict=True
-        ):
+        left = Counter(self._places[each.publication.position] for each in candidates)
+        for number, decision in evaluator.decide(candidates, self._plans.operators):
+            pair, candidate = pairs[number], candidates[number]
             position = candidate.publication.position
+            place = self._places[position]
+            left[place] -= 1
+            if self._in_pieces and place and self._limit.bytes > self._limit.limit:
+                self._upto = min(self._upto, place)
+            if place >= self._upto:
+                if not any(left[each] for each in range(self._upto)):
+                    return
+                continue
             self._of(position).wait_evaluated(pair, candidate.registration, decision.wanted)
             waiting = ((),) if decision.wanted else ()
             bindings = decision.bindings if decision.matched else None
@@ -123,10 +139,8 @@ class Resolution:
         elif verdict.undecided is not None:
             self._undecided.append(Undecided(self._places[position], registration, verdict.undecided))
         elif verdict.bindings is not None:
-            publication, registrations, bindings = self._matches
-            publication.append(self._places[position])
-            registrations.append(registration)
-            bindings.append(verdict.bindings)
+            self._limit.add(self._places[position], registration, verdict.bindings)
+            self._matches += 1
 
     def _of(self, position: int) -> PublicationConditions:
         found = self._conditions.get(position)

@@ -10,39 +10,27 @@ from numpy.typing import NDArray
 
 from triplecast.index import Segment, Snapshot
 from triplecast.kernels.join import match_views
-from triplecast.kernels.layout import (
-    I32,
-    I64,
-    SHAPE_NECESSARY,
-    STRUCTURE_GROUPS,
-    STRUCTURE_PLAIN,
-    STRUCTURE_SHAPE,
-    U8,
-    Encoded,
-)
+from triplecast.kernels.layout import I32, I64, U8, Encoded
 from triplecast.kernels.probe import make_hits
-from triplecast.kernels.render import render_sheets
-from triplecast.kernels.rows import SOLUTIONS_LIMIT, Sheets, collect_sheets
+from triplecast.kernels.rows import collect_sheets
 from triplecast.kernels.runs import MatchedRuns, Work, make_work
-from triplecast.kernels.walk import STEPS_LIMIT
+from triplecast.kernels.sheets import SheetLimits, Sheets
 from triplecast.kernels.wordbank import cut_texts, no_words
-from triplecast.match.entailed import EntailedBatch, ReadViews, all_pairs
-from triplecast.match.members import BatchMatches, JoinedRows, Members, combine
+from triplecast.match.entailed import EntailedBatch, ReadViews
+from triplecast.match.members import Members
 from triplecast.match.views import Views, encode_found, find_identity, mark_views_texts
 from triplecast.model.entailment import EntailmentMode
-from triplecast.model.match import MatchRows, MatchStats, Pairs
-from triplecast.model.open_rows import EVALUATED, QueryText
+from triplecast.model.match import PAIR_BYTES
 from triplecast.model.publication import Publication
 from triplecast.residual import ResidualPlans
-from triplecast.taxonomy import EntailmentTooLarge
 
-EXHAUSTED = (
-    f"more than {SOLUTIONS_LIMIT:,} solutions of its patterns, or {STEPS_LIMIT:,} join steps, in this publication"
-)
-TO_VERIFY, BEYOND_LIMIT = -1, -2
-"""Of `Sheets.of_pair`: a candidate, which others decide; a pair with more solutions than `SOLUTIONS_LIMIT`."""
 SPARSENESS = 16
 """Marks for each removal."""
+PART_WEIGHT = 8
+"""Bytes in memory for each byte, as JSON, of join rows that are calculated with."""
+EVERYTHING, MEASURE = 1 << 62, -1
+"""Room for all sheets, and for none."""
+ALL = np.zeros(0, np.uint8)
 
 
 class Scratch:
@@ -50,6 +38,8 @@ class Scratch:
 
     def __init__(self, segment: Segment) -> None:
         self.work = make_work(segment.members)
+        self.weight: I64 = np.array([0 if role is None else PART_WEIGHT for role in segment.tables.roles], np.int64)
+        """`SheetLimits.weight`"""
         self._members: Members | None = None
 
     def members(self, segment: Segment, plans: ResidualPlans) -> Members:
@@ -102,6 +92,14 @@ class EncodedBatch(NamedTuple):
     """As `ReadViews.too_large`."""
     encoded: Encoded
 
+    def upto(self, publication: int) -> Encoded:
+        """The views of the publications before this one."""
+        views = int(np.searchsorted(self.views.publication, publication))
+        spans, modes = self.encoded.view_terms[:views], self.encoded.view_mode[:views]
+        return self.encoded._replace(
+            view_offsets=self.encoded.view_offsets[: views + 1], view_terms=spans, view_mode=modes
+        )
+
 
 def encode_batch(
     segments: Sequence[Segment], plain: Views, entailed: EntailedBatch | None = None
@@ -125,10 +123,11 @@ def encode_batch(
         yield EncodedBatch(segment, views, too_large, encode_found(segment, views, identity, bank, source))
 
 
-def match_runs(segment: Segment, encoded: Encoded, scratch: Scratch) -> MatchedRuns:
-    """The matched members of every view, in runs of one structure. Those of verified structures are candidates."""
+def match_runs(segment: Segment, encoded: Encoded, scratch: Scratch, room: int = EVERYTHING) -> MatchedRuns:
+    """The matched members of the views, in runs of one structure, up to the view that leaves no room for more. Those of
+    verified structures are candidates."""
     index = segment.tables.index
-    return match_views(index, encoded, scratch.reserve(len(encoded.view_mode)), make_hits(index, encoded))
+    return match_views(index, encoded, scratch.reserve(len(encoded.view_mode)), make_hits(index, encoded), room)
 
 
 def match_ids(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> tuple[I32, I32]:
@@ -140,73 +139,23 @@ def match_ids(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch
 def match_rows(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> tuple[MatchedRuns, Sheets]:
     """Matches with bindings as arrays of term numbers."""
     matched = match_runs(segment, encoded, scratch)
-    hits = make_hits(segment.tables.index, encoded)
-    return matched, collect_sheets(segment.tables.index, segment.tables.answers, encoded, matched, hits, views.terms)
+    return matched, make_sheets(segment, views, encoded, matched, scratch)
+
+
+def make_sheets(
+    segment: Segment,
+    views: Views,
+    encoded: Encoded,
+    matched: MatchedRuns,
+    scratch: Scratch,
+    room: int = EVERYTHING,
+    wanted: U8 = ALL,
+) -> Sheets:
+    """The sheets of runs, or of the pairs that are `wanted` of them, up to the run that there is no room for."""
+    index, answers = segment.tables.index, segment.tables.answers
+    limits = SheetLimits(room, PAIR_BYTES, scratch.weight, wanted)
+    return collect_sheets(index, answers, encoded, matched, make_hits(index, encoded), views.terms, limits)
 
 
 def publications_of(views: Views, matched: MatchedRuns) -> I32:
     return np.repeat(views.publication[matched.run_view], np.diff(matched.run_start))
-
-
-def match_segment(
-    batch_view: EncodedBatch, scratch: Scratch, plans: ResidualPlans, validity: Validity, batch: BatchMatches
-) -> None:
-    """Add what the index knows of a batch to `batch`: matches by one join and by the rows of several members, open
-    pairs that operators or the evaluator decide, and undecided ones."""
-    segment, views, too_large, encoded = batch_view
-    matched, sheets = match_rows(segment, views, encoded, scratch)
-    publication, member = publications_of(views, matched), matched.subscription
-    registration = segment.tables.registrations[member]
-    verified, beyond_limit = sheets.of_pair == TO_VERIFY, sheets.of_pair == BEYOND_LIMIT
-    exhausted_decided, exhausted_candidates = _members_of_exhausted(segment, views, matched)
-    candidates = _distinct(Pairs(publication[verified], member[verified]), exhausted_candidates)
-    exhausted = _distinct(Pairs(publication[beyond_limit], member[beyond_limit]), exhausted_decided)
-    decided = (sheets.of_pair >= 0) & validity.holds(publication, registration)
-    if too_large:
-        decided &= ~np.isin(publication, list(too_large))
-    if segment.combines:
-        members = scratch.members(segment, plans)
-        exhausted, incomplete = members.split(exhausted)
-        parts = decided & members.has_role[member]
-        decided &= ~parts
-        rows = JoinedRows(publication[parts], member[parts], sheets.of_pair[parts])
-        candidates = _distinct(candidates, incomplete, combine(members, rows, sheets, views.terms, incomplete, batch))
-    json, offsets = render_sheets(sheets, segment.tables.answers, views.terms)
-    sheet = sheets.of_pair[decided]
-    batch.parts.append(MatchRows(publication[decided], registration[decided], sheet, offsets, json))
-    batch.stats += MatchStats(keys=int(matched.counts[0]), touched=int(matched.counts[1]), joins=int(matched.counts[2]))
-
-    def evaluated(pairs: Pairs) -> Iterator[tuple[int, int, int]]:
-        registrations = segment.tables.registrations[pairs.member]
-        valid = validity.holds(pairs.publication, registrations)
-        return zip(*(column[valid].tolist() for column in (*pairs, registrations)), strict=True)
-
-    for place, _, of in evaluated(all_pairs(too_large, segment)):
-        batch.leave_undecided(place, of, f"budget: {EntailmentTooLarge()}")
-    for place, _, of in evaluated(exhausted):
-        if place not in too_large:
-            batch.leave_undecided(place, of, EXHAUSTED)
-    for place, number, of in evaluated(candidates):
-        if place not in too_large:
-            query = QueryText(*segment.texts.of(number), segment.mode)
-            batch.open.add(batch.publications[place].position, of, query, EVALUATED)
-
-
-def _distinct(*parts: Pairs) -> Pairs:
-    pairs = np.unique(np.concatenate([np.stack(part, axis=1) for part in parts]), axis=0)
-    return Pairs(pairs[:, 0], pairs[:, 1])
-
-
-def _members_of_exhausted(segment: Segment, views: Views, matched: MatchedRuns) -> tuple[Pairs, Pairs]:
-    """(decided, candidate) members of the structures whose join exhausted its steps."""
-    index = segment.tables.index
-    parts: tuple[list[I32], list[I32]] = ([np.zeros((0, 2), np.int32)], [np.zeros((0, 2), np.int32)])
-    for view, structure in matched.exhausted.tolist():
-        row, end = index.structures[structure], index.structures[structure + 1]
-        plain = index.plain[row[STRUCTURE_PLAIN] : end[STRUCTURE_PLAIN]]
-        groups = index.groups[row[STRUCTURE_GROUPS], 1], index.groups[end[STRUCTURE_GROUPS], 1]
-        members = np.concatenate([plain, index.entries[groups[0] : groups[1]]])
-        rows = np.stack([np.full(len(members), views.publication[view], np.int32), members], axis=1)
-        parts[int(index.shapes[row[STRUCTURE_SHAPE], SHAPE_NECESSARY])].append(rows)
-    decided, verified = (np.concatenate(part) for part in parts)
-    return Pairs(decided[:, 0], decided[:, 1]), Pairs(verified[:, 0], verified[:, 1])

@@ -21,6 +21,25 @@ INDEX_SOLUTIONS = 10_000
 """Solutions of a query's patterns in one publication beyond which the index leaves the pair undecided (ASK needs one
 only). The kernels state it again for themselves (`kernels.rows.SOLUTIONS_LIMIT`)."""
 
+PAIR_BYTES = 16 << 20
+"""Bytes of one pair's answer as JSON; beyond, the pair is undecided."""
+TOO_LONG = f"answer: more than {PAIR_BYTES} bytes of bindings"
+
+
+class AnswerLimits(NamedTuple):
+    """What is in memory at once of answers (decision 15)."""
+
+    publication: int = 64 << 20
+    """Bytes that the answers of one publication may take, in the order of registration; beyond, pairs are undecided.
+    A batch is matched in pieces whose answers take no more together."""
+    waiting: int = 16 << 20
+    """Bytes, as JSON, of the join rows that wait for operators in one publication; likewise."""
+    pairs: int = 250_000
+    """Pairs of a piece that match, unless one publication alone has more."""
+
+
+ANSWER_LIMITS = AnswerLimits()
+
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
@@ -49,6 +68,11 @@ class MatchRows(NamedTuple):
     offsets: NDArray[np.int64]
     text: NDArray[np.uint8]
 
+    @property
+    def length(self) -> NDArray[np.int64]:
+        """Of the JSON of each row, in bytes."""
+        return np.diff(self.offsets)[self.sheet]
+
     @classmethod
     def of(cls, publication: Sequence[int], registration: Sequence[int], bindings: Sequence[bytes]) -> MatchRows:
         """Matches with the JSON of each."""
@@ -57,7 +81,7 @@ class MatchRows(NamedTuple):
             np.array(registration, np.int64),
             np.arange(len(bindings), dtype=np.int32),
             np.cumsum([0, *map(len, bindings)], dtype=np.int64),
-            np.frombuffer(bytearray(b"".join(bindings)), np.uint8),
+            np.frombuffer(bytearray().join(bindings), np.uint8),
         )
 
 

@@ -64,6 +64,8 @@ def check_subscriptions(subscriptions: Sequence[Subscription]) -> None:
 LONGEST_NAME = 4_096
 """Characters of an id and of an owner."""
 _OPTIONAL = frozenset(("entailment", "owner"))
+_FILES = (".rq", ".rdql")
+"""Ends of names of files; no query ends like this."""
 _CALLED: Mapping[str, str] = MappingProxyType(
     {each.name: "id" if each.name == "name" else each.name for each in fields(Subscription)}
 )
@@ -84,6 +86,8 @@ def check_fields(subscription: Subscription) -> None:
             raise InputError(
                 f"the {field} of a subscription is empty", f"give it {'an' if field == 'id' else 'a'} {field}"
             )
+        if name == "text" and value.endswith(_FILES):
+            raise InputError(f"{value!r} is the name of a file, not a query", "subscribe Path(…).read_text()")
         if name in ("name", "owner") and len(value) > LONGEST_NAME:
             found = f"the {field} of a subscription has {len(value):,} characters"
             raise InputError(found, f"{LONGEST_NAME:,} are allowed")
@@ -103,7 +107,7 @@ def _is_ordinary(subscription: Subscription) -> bool:
         if value.__class__ is not str or not value or not value.isascii():
             return False
     usual = subscription.entailment is None and subscription.owner is None
-    return usual and len(subscription.name) <= LONGEST_NAME
+    return usual and len(subscription.name) <= LONGEST_NAME and not subscription.text.endswith(_FILES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ _EXAMPLE = '@operator("https://example.org/op#objects", version="1", arguments=(
 def operator(
     iri: str,
     version: str = "",
-    arguments: Sequence[str] = (),
+    arguments: Sequence[str] | None = None,
     cost: float = 0.001,
     batch: bool = False,
     pure: bool = True,
@@ -54,9 +54,10 @@ def operator(
 
     def declare(function: _F) -> _F:
         _check(iri, version, arguments, cost, seconds, memory)
-        _check_function(iri, function, 1 + list(arguments).count(BOUND))
+        given = tuple(arguments or ())
+        _check_function(iri, function, 1 + given.count(BOUND))
         if check is not None:
-            _check_check(iri, check, function.__module__, list(arguments).count(BOUND))
+            _check_check(iri, check, function.__module__, given.count(BOUND))
         path = None
         if function.__module__ == "__main__":
             path = getattr(sys.modules["__main__"], "__file__", None)
@@ -69,7 +70,7 @@ def operator(
         declared = Operator(
             iri,
             version,
-            tuple(arguments),
+            given,
             float(cost),
             batch,
             pure,
@@ -147,9 +148,10 @@ def _check(iri: object, version: object, arguments: object, cost: object, second
             f'give it as a line of text, {LONGEST_VERSION} characters at most: version="1"',
         )
     kinds = isinstance(arguments, Sequence) and not isinstance(arguments, str)
-    if not kinds or not arguments or not set(arguments) <= {BOUND, FREE}:  # type: ignore[call-overload]
+    if not kinds or not set(arguments) <= {BOUND, FREE}:  # type: ignore[call-overload]
         raise InputError(
-            f"the arguments of <{iri}> are {arguments!r}", f'give "{BOUND}" or "{FREE}" for each: {_EXAMPLE}'
+            f"the arguments of <{iri}> are {arguments!r}",
+            f'give "{BOUND}" or "{FREE}" for each, () for none: {_EXAMPLE}',
         )
     for name, number in (("cost", cost), ("seconds", seconds)):
         if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number <= MOST_SECONDS:

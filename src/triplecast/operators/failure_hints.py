@@ -1,5 +1,5 @@
 """What to do about operators that fail or are unavailable, and which libraries those in the box need: all are in the
-extra ``triplecast[operators]``."""
+extra ``operators``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
+from triplecast.model.extras import how_to_install
 from triplecast.model.operators import Operator
 from triplecast.sandbox import RequestFailure
 
@@ -20,7 +21,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """By module of the box that declares operators. One of which a library is missing declares none."""
 CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType({"lookup": ("sqlalchemy",), "rules": ("clingo",)})
 """By module of the box with which operators of one's own are declared."""
-INSTALL = "pip install 'triplecast[operators]'"
+INSTALL = how_to_install("operators")
 ANSWER_BYTES = 4 << 20
 """Of the answers of one request."""
 _BY_KIND = MappingProxyType(

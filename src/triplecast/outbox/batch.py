@@ -10,10 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.kernels.render import keep_sheets
+from triplecast.kernels.render import join_sheets
 from triplecast.model.match import MatchedBatch
 from triplecast.model.open_rows import PairReason
 from triplecast.model.publication import Publication
+
+DECODED_AT_ONCE = 4 << 20
 
 
 class PublicationName(NamedTuple):
@@ -112,19 +114,12 @@ class OutboxBatch:
     def joined(cls, batches: Sequence[OutboxBatch]) -> OutboxBatch:
         """One batch of several that cover separate ranges of positions, given in any order."""
         ordered = sorted((batch for batch in batches if batch.publications), key=lambda batch: batch.publications[0])
-        if len(ordered) == 1:
-            return ordered[0]
-        sheets = np.cumsum([0, *(len(batch.offsets) - 1 for batch in ordered)])
-        lengths = [np.zeros(1, np.int64), *(np.diff(batch.offsets) for batch in ordered)]
-        shifted = [batch.sheet + np.int32(first) for batch, first in zip(ordered, sheets, strict=False)]
         return cls(
             tuple(name for batch in ordered for name in batch.publications),
             np.concatenate([np.zeros(0, np.int64), *(batch.position for batch in ordered)]),
             np.concatenate([np.zeros(0, np.int64), *(batch.registration for batch in ordered)]),
             np.concatenate([np.zeros(0, np.uint8), *(batch.change for batch in ordered)]),
-            np.concatenate([np.zeros(0, np.int32), *shifted]),
-            np.cumsum(np.concatenate(lengths)),
-            np.concatenate([np.zeros(0, np.uint8), *(batch.bindings[: batch.offsets[-1]] for batch in ordered)]),
+            *join_sheets([(batch.sheet, batch.offsets, batch.bindings) for batch in ordered]),
             tuple(pair for batch in ordered for pair in batch.undecided),
             tuple(pair for batch in ordered for pair in batch.awaited),
         )
@@ -154,7 +149,7 @@ class OutboxBatch:
         awaited: tuple[PairReason, ...],
     ) -> OutboxBatch:
         """Some rows, with the sheets that they need."""
-        sheets = keep_sheets(self.sheet[rows], self.offsets, self.bindings)
+        sheets = join_sheets([(self.sheet[rows], self.offsets, self.bindings)])
         columns = self.position[rows], self.registration[rows], self.change[rows]
         return OutboxBatch(publications, *columns, *sheets, undecided, awaited)
 

@@ -8,11 +8,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from triplecast.kernels.layout import I64
 from triplecast.kernels.render import RowColumns, digest_rows
 from triplecast.outbox.batch import OutboxBatch, PublicationName
 
 CHUNK_BYTES = 32 << 20
 """Of rows in one chunk, unless one publication alone has more."""
+FILTERED = 4_096
+"""A chunk of so many rows has a filter, of two bytes or more for each registration."""
 _HEADER = struct.Struct("<6Q")
 _Number = TypeVar("_Number", bound=np.generic)
 _WIDE, _CHANGES = 1, 2
@@ -107,6 +110,29 @@ def read_chunk(body: bytes) -> Chunk:
         offsets,
         np.frombuffer(body, np.uint8, json, place + heap),
     )
+
+
+def registration_filter(registration: I64) -> bytes:
+    """Return a bitmap that tells for most registrations that they are not among these; none where they are few."""
+    if len(registration) < FILTERED:
+        return b""
+    numbers = np.unique(registration)
+    bits = np.zeros(1 << int(16 * len(numbers) - 1).bit_length(), np.bool_)
+    bits[_places(numbers, len(bits))] = True
+    return np.packbits(bits).tobytes()
+
+
+def may_have(filter: bytes, registrations: I64) -> bool:
+    """Return False only where the rows of a chunk with this filter are of none of the registrations."""
+    if not filter:
+        return True
+    places = _places(registrations, 8 * len(filter))
+    return bool((np.frombuffer(filter, np.uint8)[places >> 3] & (0x80 >> (places & 7))).any())
+
+
+def _places(registrations: I64, bits: int) -> I64:
+    mixed = registrations.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed >> np.uint64(65 - bits.bit_length())).astype(np.int64)
 
 
 def _starts(batch: OutboxBatch) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -15,13 +15,14 @@ from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_
 from triplecast.errors import StorageFault
 from triplecast.model.answers import bounded_reason
 from triplecast.model.open_rows import PairReason
-from triplecast.model.subscription import Registration
 from triplecast.outbox.batch import OutboxBatch, OutboxRow, PublicationName
-from triplecast.outbox.chunk import CHUNK_BYTES, digests_of, write_chunk
-from triplecast.outbox.reader import DATABASE, END, OutboxReader, check_mark
+from triplecast.outbox.chunk import CHUNK_BYTES
+from triplecast.outbox.chunks import Chunked, ChunkWriter, chunks_of, digests_by_position, kept_digests
+from triplecast.outbox.notification import Names
+from triplecast.outbox.pruning import prune, prune_undecided
+from triplecast.outbox.reader import DATABASE, END, OutboxReader, check_mark, nobody_else
 from triplecast.outbox.tables import (
     OUTBOX,
-    Chunked,
     OpenPart,
     OutboxFile,
     Pending,
@@ -29,25 +30,16 @@ from triplecast.outbox.tables import (
     end_pairs,
     fields_checksum,
     first_open,
-    read_chunks,
     read_open_pairs,
     read_rows,
     release,
-    write_chunks,
     write_open_pairs,
     write_rows,
 )
-from triplecast.sqlite import SqliteFile, make_folder, row_number
+from triplecast.sqlite import SqliteFile, row_number
+from triplecast.storage_faults import make_folder
 
-_CHUNKS_AT_ONCE = 64
-"""Chunks that one step of pruning deletes."""
 _SMALL = 1 << 28
-Names = Callable[[Sequence[int]], Iterable[Registration]]
-"""Gives name and owner of the ids that the outbox sees for the first time (`JournalFile.registrations`)."""
-
-
-def _nobody_else() -> None:
-    """The check of an outbox that nobody can take over."""
 
 
 class Committed(NamedTuple):
@@ -69,12 +61,12 @@ class Outbox(OutboxReader):
     it again adds nothing, even then.
     """
 
-    def __init__(self, database: SqliteFile, check_writer: Callable[[], None] = _nobody_else, epoch: int = 0) -> None:
-        """`check_writer` raises where another has become the folder's writer; it is called inside each transaction.
+    def __init__(self, database: SqliteFile, check_writer: Callable[[], None] = nobody_else, epoch: int = 0) -> None:
+        """`check_writer` (`OutboxReader`) is called inside each transaction, too.
         The outbox is in the given `epoch` from now on, where that is later than its own."""
-        super().__init__(database)
-        self._check_writer = check_writer
+        super().__init__(database, check_writer)
         self._end: EndMark | None = None
+        self._writer = ChunkWriter(database)
         self._state = self._next = State()
         """What is committed, and what the transaction under way has written."""
         with self._write():  # one that began before the folder was taken over has ended now
@@ -88,14 +80,16 @@ class Outbox(OutboxReader):
     def open(
         cls,
         folder: Path | str,
-        check_writer: Callable[[], None] = _nobody_else,
+        check_writer: Callable[[], None] = nobody_else,
         former: str | None = None,
         epoch: int = 1,
+        noted: tuple[int, ...] = (),
     ) -> Outbox:
         """Open the outbox in `folder`, made where there is none.
 
         `former` is the process that the folder was taken over from (`Journal.former`). `epoch` is that of the folder's
-        writer (`Journal.epoch`): it becomes the outbox's where the end of one before may have been lost.
+        writer (`Journal.epoch`): it becomes the outbox's where the end of one before may have been lost, or where this
+        is an older copy, which lacks what was `noted` (`Journal.outbox_mark`).
 
         Raises `StorageFault` for an outbox that lost its end, and `FolderLocked` while `former` is in the middle of a
         write.
@@ -116,7 +110,8 @@ class Outbox(OutboxReader):
             except StorageFault:
                 close_untouched(database, path, OUTBOX)
                 raise
-            outbox = cls(database, check_writer, state.epoch if mark else max(epoch, state.epoch + 1))
+            is_last = bool(mark) and not state.lacks(noted)
+            outbox = cls(database, check_writer, state.epoch if is_last else max(epoch, state.epoch + 1))
             with outbox._write():
                 outbox._end = EndMark(folder / END, *outbox.state.mark)
             opened.pop_all()
@@ -152,7 +147,7 @@ class Outbox(OutboxReader):
                 waiting = self._open | {registration for _, registration in pairs}
                 known = self._write_named(new, new.undecided, names)
                 kept = self._withhold(new, waiting) if waiting else new
-                chunks = _chunks_of(kept, _digests_by_position(new))
+                chunks = chunks_of(kept, digests_by_position(new))
                 last = self._write_chunks(state, chunks, max(state.told, upto))
             self._known.add(known)
             self._open = waiting
@@ -205,7 +200,7 @@ class Outbox(OutboxReader):
         while True:
             with self._write():
                 state = self.state
-                after = _prune(self._database, state, min(upto, state.sequence))
+                after = prune(self._database, state, min(upto, state.sequence))
                 self._write_state(after)
                 reach("outbox.pruned")
             self._mark(after)
@@ -218,7 +213,7 @@ class Outbox(OutboxReader):
         upto = row_number(upto, "the position to prune to")
         with self._write():
             ((pairs,),) = self._database.ask("SELECT count(*) FROM undecided WHERE position <= ?", (upto,))
-            self._write_state(_prune_undecided(self._database, self.state, upto))
+            self._write_state(prune_undecided(self._database, self.state, upto))
         return int(pairs)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
@@ -237,10 +232,14 @@ class Outbox(OutboxReader):
     def _write(self) -> Iterator[None]:
         """A transaction of the folder's writer, which may write the state."""
         with self._database.lock:
-            with self._database.write():
-                self._check_writer()
-                self._state = self._next = self._read_state()
-                yield
+            try:
+                with self._database.write():
+                    self._check_writer()
+                    self._state = self._next = self._read_state()
+                    yield
+            except BaseException:
+                self._writer.forget()
+                raise
             self._state = self._next
 
     def _write_state(self, state: State) -> None:
@@ -251,7 +250,7 @@ class Outbox(OutboxReader):
 
     def _write_chunks(self, state: State, chunks: Iterable[Chunked], told: int) -> int:
         """Write chunks after those of `state`, and how far everything has come; return the last sequence."""
-        last = write_chunks(self._database, state.sequence + 1, chunks) - 1
+        last = self._writer.append(state.sequence + 1, chunks) - 1
         reach("outbox.rows-written")
         ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
         self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=last))
@@ -284,7 +283,7 @@ class Outbox(OutboxReader):
             names[position] = PublicationName(*found)
         if rows:
             for piece in OutboxBatch.of_rows(rows, names).cut(CHUNK_BYTES):
-                yield _chunk_of(piece, np.zeros(len(piece.publications), np.uint64), late=True)
+                yield Chunked.of(piece, np.zeros(len(piece.publications), np.uint64), late=True)
 
     def _write_publications(self, batch: OutboxBatch, positions: Container[int]) -> None:
         named = [name for name in batch.publications if name.position in positions]
@@ -311,8 +310,8 @@ class Outbox(OutboxReader):
         if after >= upto:
             return ()
         after = max(after, self.state.forgotten)
-        given = _digests_by_position(batch.between(after, upto))
-        kept = _kept_digests(self._database, after, upto)
+        given = digests_by_position(batch.between(after, upto))
+        kept = kept_digests(self._database, after, upto)
         return tuple(sorted(each for each in kept.keys() | given.keys() if given.get(each) != kept.get(each)))
 
 
@@ -345,69 +344,3 @@ class _Numbers:
 def _check_end(batch: OutboxBatch, upto: int) -> None:
     if batch.publications and batch.publications[-1].position > upto:
         raise ValueError(f"a publication at {batch.publications[-1].position} cannot be committed as told up to {upto}")
-
-
-def _chunks_of(batch: OutboxBatch, digests: Mapping[int, int]) -> Iterator[Chunked]:
-    """The chunks of rows that were decided without operators."""
-    for piece in batch.cut(CHUNK_BYTES):
-        mine = np.array([digests.get(name.position, 0) for name in piece.publications], np.uint64)
-        if mine.any():
-            yield _chunk_of(piece, mine)
-
-
-def _chunk_of(batch: OutboxBatch, digests: NDArray[np.uint64], late: bool = False) -> Chunked:
-    first, last = batch.publications[0].position, batch.publications[-1].position
-    return Chunked(len(batch.position), first, last, late, write_chunk(batch, digests))
-
-
-def _digests_by_position(batch: OutboxBatch) -> dict[int, int]:
-    digests = zip(batch.publications, digests_of(batch).tolist(), strict=True)
-    return {name.position: digest for name, digest in digests if digest}
-
-
-def _kept_digests(database: SqliteFile, after: int, upto: int) -> dict[int, int]:
-    """Of the publications at positions in (`after`, `upto`] that had rows which were decided without operators."""
-    kept: dict[int, int] = {}
-    with closing(read_chunks(database, "WHERE late = 0 ORDER BY number DESC")) as chunks:
-        for chunk in chunks:
-            if chunk.last_position <= after:
-                break
-            named = zip(chunk.content.publications, chunk.content.digests.tolist(), strict=True)
-            kept.update((name.position, digest) for name, digest in named if digest and after < name.position <= upto)
-    return kept
-
-
-def _prune(database: SqliteFile, state: State, upto: int) -> State:
-    """Delete the first notifications up to sequence `upto`, at most some chunks of them, and the undecided pairs of the
-    publications whose last notification goes; return the state after it."""
-    if upto <= state.pruned:
-        return state
-    statement = "SELECT number, last, last_position, late FROM chunk WHERE last <= ? ORDER BY number LIMIT ?"
-    whole = database.ask(statement, (upto, _CHUNKS_AT_ONCE))
-    pruned = upto if len(whole) < _CHUNKS_AT_ONCE else max(state.pruned, whole[-1][1])
-    position = _first_position(database, pruned - 1)  # of the last one that goes
-    database.run("DELETE FROM chunk WHERE number = ?", [row[:1] for row in whole])
-    left = _first_position(database, pruned)
-    forgotten = max([state.forgotten, *(last_position for _, _, last_position, late in whole if not late)])
-    after = state._replace(pruned=pruned, forgotten=forgotten)
-    return _prune_undecided(database, after, (position or 0) if left is None else left - 1)
-
-
-def _prune_undecided(database: SqliteFile, state: State, upto: int) -> State:
-    """Delete the undecided pairs of publications at positions up to `upto`, and what only they need; return the state
-    after it."""
-    upto = min(upto, state.progress)
-    database.run("DELETE FROM undecided WHERE position <= ?", [(upto,)])
-    database.run("DELETE FROM publication WHERE position <= ?", [(upto,)])
-    return state._replace(forgotten=max(state.forgotten, upto))
-
-
-def _first_position(database: SqliteFile, after: int) -> int | None:
-    """Return the first publication that a notification beyond sequence `after` is of. They are in order of position,
-    but for those in late chunks."""
-    statement = "WHERE last > ? AND first <= last ORDER BY number LIMIT 1"
-    for chunk in [*read_chunks(database, statement, (after,))]:
-        ((late,),) = database.ask("SELECT min(first_position) FROM chunk WHERE late = 1 AND first > ?", (chunk.first,))
-        first = int(chunk.content.position[max(0, after + 1 - chunk.first) :].min())
-        return first if late is None else min(first, late)
-    return None

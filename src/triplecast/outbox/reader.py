@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, zip_longest
 from pathlib import Path
-from typing import NamedTuple, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,11 @@ from numpy.typing import NDArray
 from triplecast.end_mark import read_end_mark
 from triplecast.errors import InputError, StorageFault
 from triplecast.model.match import CHANGES, pair_id, publication_key
+from triplecast.model.operators import NO_OPERATORS
+from triplecast.model.subscription import Subscription
+from triplecast.outbox.chunk import FILTERED, Chunk
+from triplecast.outbox.chunks import StoredChunk, read_chunks
+from triplecast.outbox.notification import Cursor, Definitions, Notification, UndecidedPair
 from triplecast.outbox.tables import (
     FIELDS,
     KEYS_AT_ONCE,
@@ -22,8 +26,6 @@ from triplecast.outbox.tables import (
     OutboxFile,
     Pending,
     State,
-    StoredChunk,
-    read_chunks,
     read_pending,
     read_rows,
 )
@@ -33,77 +35,17 @@ DATABASE = "outbox.sqlite"
 END = "outbox.end"
 
 _IN_RANGE = "WHERE position > ? AND position <= ?"
+_READ_AGAIN = "read again from 0 and leave out what you have by its `id`, which stays the same"
 _PAGE_BYTES = 8 << 20
 """Of chunks that a reader takes at once, unless one is larger; between pages it holds no lock and no snapshot."""
 _PAGE_CHUNKS = 500
 
-
-class Cursor(NamedTuple):
-    """A place in an outbox: where a reader has come to, and in which life of the outbox.
-
-    The epoch rises whenever notifications may have been lost and recorded again, under other sequences.
-    """
-
-    epoch: int
-    sequence: int
-
-    def __str__(self) -> str:
-        return f"{self.epoch}:{self.sequence}"
-
-    @classmethod
-    def of(cls, since: Cursor | str | SupportsIndex) -> Cursor | int:
-        """Return the cursor that `since` is or spells (``EPOCH:SEQUENCE``), or the sequence that it is.
-
-        Raises TypeError for another type, `InputError` for a number that no row can have.
-        """
-        if isinstance(since, str):
-            epoch, colon, sequence = since.partition(":")
-            numbers = [epoch, sequence] if colon else [epoch]
-            if not all(number.isdecimal() and number.isascii() and len(number) < 20 for number in numbers):
-                raise InputError(f"{since!r} is no cursor", "give a sequence, or the `cursor` of a notification")
-            since = cls(int(epoch), int(sequence)) if colon else int(epoch)
-        if isinstance(since, Cursor):
-            return cls(row_number(since.epoch, "an epoch"), row_number(since.sequence, "since"))
-        return row_number(since, "since")
+NamesById = dict[int, tuple[str, str | None]]
+"""Subscription and owner of registrations."""
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
-    """One row of the view ``outbox``."""
-
-    cursor: Cursor
-    id: str
-    position: int
-    """Of the publication in the journal."""
-    change: str
-    publication: str
-    """The graph IRI."""
-    version: int
-    registration: int
-    subscription: str
-    """The subscriber's id for the subscription."""
-    owner: str | None
-    bindings: str
-    """JSON: a list of objects from variable name to the N-Triples form of its term."""
-    accepted_at: str
-
-    @property
-    def sequence(self) -> int:
-        """Strictly increasing, never given again."""
-        return self.cursor.sequence
-
-
-class UndecidedPair(NamedTuple):
-    """A pair that was not decided, under the id that its notification would have had."""
-
-    position: int
-    id: str
-    publication: str
-    version: int
-    registration: int
-    subscription: str
-    owner: str | None
-    reason: str
+def nobody_else() -> None:
+    """The check of an outbox that nobody can take over."""
 
 
 class OutboxReader(OutboxFile):
@@ -112,6 +54,11 @@ class OutboxReader(OutboxFile):
     Methods may be called from any thread and raise `StorageFault` for a damaged file, and for one that ends before
     what its end mark says was committed.
     """
+
+    def __init__(self, database: SqliteFile, check_writer: Callable[[], None] = nobody_else) -> None:
+        """`check_writer` raises where another has become the folder's writer: what a writer knows is old then."""
+        super().__init__(database)
+        self._check_writer = check_writer
 
     @staticmethod
     def read_only(folder: Path | str) -> OutboxReader:
@@ -129,81 +76,113 @@ class OutboxReader(OutboxFile):
         return sum(count for (count,) in self._database.ask("SELECT count(DISTINCT position) FROM open_pair"))
 
     def notifications(
-        self, since: Cursor | str | SupportsIndex = 0, limit: int | None = None
+        self,
+        since: Cursor | str | SupportsIndex = 0,
+        limit: int | None = None,
+        subscription: str | None = None,
+        owner: str | None = None,
+        definitions: Definitions | None = None,
     ) -> Iterator[Notification]:
         """Return the notifications after `since` (a sequence, or a cursor), in order, as far as they are there when
-        their page is read.
+        their page is read; only those of a `subscription`'s id and of an `owner`, if given. They have their queries
+        where `definitions` are given.
 
         Raises `StorageFault` at the first that is damaged or missing, `InputError` for numbers that cannot be and for a
         cursor of an earlier epoch.
         """
-        return self._notifications(Cursor.of(since), None if limit is None else row_number(limit, "limit"))
+        most = (1 << 63) if limit is None else row_number(limit, "limit")
+        place = Cursor.of(since)
+        wanted = {name: value for name, value in (("name", subscription), ("owner", owner)) if value is not None}
+        return self._notifications(place, most, wanted, definitions)
 
-    def _notifications(self, since: Cursor | int, limit: int | None) -> Iterator[Notification]:
-        left = (1 << 63) if limit is None else limit
-        chunks = self._chunks(since)
+    def _notifications(
+        self, since: Cursor | int, left: int, wanted: dict[str, str], definitions: Definitions | None
+    ) -> Iterator[Notification]:
+        chunks, names = self._chunks(since, wanted), NamesById()
         while left > 0 and (found := next(chunks, None)) is not None:
-            epoch, first, chunk = found
-            start = first - chunk.first
-            end = min(start + left, len(chunk.content.registration))
-            left -= end - start
-            yield from self._rows(epoch, chunk, start, end)
+            epoch, first, chunk, of = found
+            if chunk.content is None:
+                continue
+            rows = np.arange(first - chunk.first, len(chunk.content.registration))
+            registration = chunk.content.registration[rows]
+            if of is None or len(registration) < FILTERED:
+                names.update(self._names([each for each in np.unique(registration).tolist() if each not in names]))
+            if of is not None:
+                names.update(self._names([each for each in of.tolist() if each not in names]))
+                rows = rows[np.isin(registration, of)]
+            rows = rows[:left]
+            left -= len(rows)
+            yield from self._made(epoch, chunk.first, chunk.content, rows, names, definitions)
 
-    def _chunks(self, since: Cursor | int) -> Iterator[tuple[int, int, StoredChunk]]:
-        """Yield the chunks beyond a place, in order, each with the epoch and the first sequence beyond that place."""
+    def _chunks(
+        self, since: Cursor | int, wanted: dict[str, str]
+    ) -> Iterator[tuple[int, int, StoredChunk, NDArray[np.int64] | None]]:
+        """Yield the chunks beyond a place, in order, each with the epoch, the first sequence beyond that place, and the
+        registrations of what is wanted, if not all are."""
         where, mark = self._database.where, _read_mark(self._database.where)
         sequence = since.sequence if isinstance(since, Cursor) else since
         while True:
             with self._database.reading():
-                state = self.state
-                chunks = self._next_chunks(max(sequence, state.pruned))
+                state, registrations = self.state, self._wanted(wanted)
+                chunks = self._next_chunks(max(sequence, state.pruned), registrations)
+            self._check_writer()
             check_mark(where, state, mark)
-            if isinstance(since, Cursor) and since.epoch != state.epoch:
-                raise InputError(
-                    f"{since} is a cursor of epoch {since.epoch}, and the outbox is in epoch {state.epoch}: "
-                    "notifications were lost since and recorded again under other sequences",
-                    "read again from 0 and leave out what you have by its `id`, which stays the same",
-                )
+            _check_cursor(since, state)
             sequence = max(sequence, state.pruned)
             if not chunks and state.sequence <= sequence:
                 return
             if not chunks or chunks[0].first > sequence + 1:
                 raise missing(where, f"notification {sequence + 1}", "the sequence")
             for chunk, follower in zip_longest(chunks, chunks[1:]):
-                yield state.epoch, sequence + 1, chunk
+                yield state.epoch, sequence + 1, chunk, registrations
                 sequence = chunk.last
                 if follower is not None and follower.first != sequence + 1:
                     raise missing(where, f"notification {sequence + 1}", "the sequence")
 
-    def _next_chunks(self, sequence: int) -> list[StoredChunk]:
+    def _wanted(self, wanted: dict[str, str]) -> NDArray[np.int64] | None:
+        """The registrations of a subscription's id and an owner; None for all."""
+        if not wanted:
+            return None
+        condition = "WHERE " + " AND ".join(f"{name} = ?" for name in wanted)
+        rows = read_rows(self._database, "registration", condition, tuple(wanted.values()))
+        return np.array([id for id, _, _ in rows], np.int64)
+
+    def _next_chunks(self, sequence: int, wanted: NDArray[np.int64] | None) -> list[StoredChunk]:
         """The first chunks beyond a sequence, of a few megabytes together."""
         condition = "last > ? AND first <= last"
-        statement = f"SELECT number, length(body) FROM chunk WHERE {condition} ORDER BY last LIMIT ?"
+        statement = f"SELECT last, length(body) FROM chunk WHERE {condition} ORDER BY last LIMIT ?"
         sizes = self._database.ask(statement, (sequence, _PAGE_CHUNKS))
         ends = list(accumulate(size for _, size in sizes))
-        numbers = [number for (number, _), end in zip(sizes, ends, strict=True) if end <= max(_PAGE_BYTES, ends[0])]
-        if not numbers:
+        lasts = [last for (last, _), end in zip(sizes, ends, strict=True) if end <= max(_PAGE_BYTES, ends[0])]
+        if not lasts:
             return []
-        condition += " AND number <= ? ORDER BY last"
-        return list(read_chunks(self._database, f"WHERE {condition}", (sequence, max(numbers))))
+        condition = f"WHERE {condition} AND last <= ? ORDER BY last"
+        return list(read_chunks(self._database, condition, (sequence, lasts[-1]), wanted))
 
-    def _rows(self, epoch: int, chunk: StoredChunk, start: int, end: int) -> Iterator[Notification]:
-        """The notifications of rows `start` to `end` of a chunk."""
-        content = chunk.content
-        names = self._names(content.registration[start:end])
+    def _made(
+        self,
+        epoch: int,
+        first: int,
+        content: Chunk,
+        rows: NDArray[np.int64],
+        names: NamesById,
+        definitions: Definitions | None,
+    ) -> Iterator[Notification]:
+        """The notifications of some rows of a chunk that begins at sequence `first`."""
+        defined = _defined(definitions, content.registration[rows])
+        operators = definitions.operators if definitions else NO_OPERATORS
         bindings, offsets = content.bindings.tobytes(), content.offsets.tolist()
-        ends = np.cumsum(content.counts)
-        publication, key, row_end = None, "", 0
-        columns = content.registration[start:end].tolist(), content.change[start:end].tolist(), content.sheet[start:end]
-        for row, (registration, number, sheet) in enumerate(zip(*columns, strict=True), start):
-            if publication is None or row >= row_end:
-                place = int(np.searchsorted(ends, row, side="right"))
-                publication, row_end = content.publications[place], int(ends[place])
-                key = publication_key(publication.graph, publication.version)
+        place = np.searchsorted(np.cumsum(content.counts), rows, side="right")
+        columns = (rows, place, content.registration[rows], content.change[rows], content.sheet[rows])
+        at, key = -1, ""
+        for row, of, registration, number, sheet in zip(*(column.tolist() for column in columns), strict=True):
+            publication = content.publications[of]
+            if of != at:
+                at, key = of, publication_key(publication.graph, publication.version)
             name, owner = names[registration]
             change = CHANGES[number]
             yield Notification(
-                Cursor(epoch, chunk.first + row),
+                Cursor(epoch, first + row),
                 pair_id(key, registration, change),
                 publication.position,
                 change,
@@ -214,19 +193,19 @@ class OutboxReader(OutboxFile):
                 owner,
                 bindings[offsets[sheet] : offsets[sheet + 1]].decode(),
                 publication.accepted_at,
+                defined.get(registration),
+                operators,
             )
 
-    def _names(self, registrations: NDArray[np.int64]) -> dict[int, tuple[str, str | None]]:
-        """Name and owner of registrations; raise `StorageFault` for one that is damaged or missing."""
-        numbers = np.unique(registrations).tolist()
-        found: dict[int, tuple[str, str | None]] = {}
-        for start in range(0, len(numbers), KEYS_AT_ONCE):
-            keys = numbers[start : start + KEYS_AT_ONCE]
+    def _names(self, registrations: Sequence[int]) -> NamesById:
+        """Subscription and owner of registrations; raise `StorageFault` for one that is damaged or missing."""
+        found: NamesById = {}
+        for start in range(0, len(registrations), KEYS_AT_ONCE):
+            keys = registrations[start : start + KEYS_AT_ONCE]
             condition = f"WHERE id IN ({', '.join('?' * len(keys))})"
-            found.update(
-                (id, (name, owner)) for id, name, owner in read_rows(self._database, "registration", condition, keys)
-            )
-        for number in numbers:
+            rows = read_rows(self._database, "registration", condition, keys)
+            found.update((id, (name, owner)) for id, name, owner in rows)
+        for number in registrations:
             if number not in found:
                 raise missing(self._database.where, f"registration {number}", "a notification")
         return found
@@ -239,7 +218,8 @@ class OutboxReader(OutboxFile):
             values = (row_number(after, "after"), self.progress)
             rows = [*read_rows(self._database, "undecided", f"{_IN_RANGE} ORDER BY position, registration", values)]
             publications = {row[0]: row for row in read_rows(self._database, "publication", _IN_RANGE, values)}
-            names = self._names(np.array([row[1] for row in rows], np.int64))
+            names = self._names(sorted({row[1] for row in rows}))
+        self._check_writer()
         pairs = []
         for position, registration, reason in rows:
             if position not in publications:
@@ -259,6 +239,26 @@ class OutboxReader(OutboxFile):
         check_mark(self._database.where, state, mark)
 
 
+def _defined(definitions: Definitions | None, registrations: NDArray[np.int64]) -> dict[int, Subscription]:
+    if definitions is None or not len(registrations):
+        return {}
+    return {int(each.id): each.subscription for each in definitions.registrations(np.unique(registrations).tolist())}
+
+
+def _check_cursor(since: Cursor | int, state: State) -> None:
+    """Raise `InputError` for a cursor of another epoch, or of an outbox that has come further."""
+    if isinstance(since, Cursor) and since.epoch != state.epoch:
+        raise InputError(
+            f"{since} is a cursor of epoch {since.epoch}, and the outbox is in epoch {state.epoch}: "
+            "notifications were lost since and recorded again under other sequences",
+            _READ_AGAIN,
+        )
+    if isinstance(since, Cursor) and since.sequence > state.sequence:
+        raise InputError(
+            f"{since} is beyond the last notification, {state.sequence}: the outbox is an older copy", _READ_AGAIN
+        )
+
+
 def _read_mark(where: str) -> tuple[int, ...]:
     path = Path(where)
     return read_end_mark(path.with_name(END)) if path.name == DATABASE else ()
@@ -266,7 +266,7 @@ def _read_mark(where: str) -> tuple[int, ...]:
 
 def check_mark(where: str, state: State, mark: tuple[int, ...]) -> None:
     """Raise `StorageFault` where an outbox has lost what its end mark, read before, says was committed."""
-    if any(now < then for now, then in zip(state.mark, mark, strict=False)):
+    if state.lacks(mark):
         epoch, told, sequence, _ = mark
         found = (
             f"it ends at notification {state.sequence} of publications up to position {state.told} (epoch "
@@ -292,6 +292,7 @@ def check_rows(database: SqliteFile, pruned: int, sequence: int) -> None:
         if chunk.first != max(last, chunk.first - 1 if not last else 0) + 1 or chunk.first > max(last, pruned) + 1:
             raise missing(where, f"notification {max(last, pruned) + 1}", "the sequence")
         last = chunk.last
+        assert chunk.content is not None
         for registration in {*chunk.content.registration.tolist()} - known:
             raise missing(where, f"registration {registration}", "a notification")
     if max(last, pruned) != sequence:

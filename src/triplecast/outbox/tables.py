@@ -7,15 +7,13 @@ whose operators have not answered yet, have tables of their own, as have the row
 from __future__ import annotations
 
 import json
-import struct
 import zlib
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from triplecast.errors import StorageFault
 from triplecast.outbox.batch import OutboxRow
-from triplecast.outbox.chunk import Chunk, read_chunk
 from triplecast.sqlite import Format, SqliteFile
 
 Value = int | str | bytes | None
@@ -31,11 +29,11 @@ FIELDS = MappingProxyType(
         "open_part": "upto, after, format, body",
     }
 )
-"""What `fields_checksum` is of, by table; a row of ``chunk`` has a checksum that is quicker to make."""
-CHUNK = "first, last, first_position, last_position, late, body"
-
-_NUMBERS = struct.Struct("<qqqqq")
-RESTORE = "restore outbox.sqlite from a copy, an older one too, and delete outbox.end: what it lacks is matched again"
+"""What `fields_checksum` is of, by table; chunks have checksums of their own (`outbox.chunks`)."""
+RESTORE = (
+    "restore outbox.sqlite from a copy, an older one too, or delete it, and delete outbox.end: then what is lacking is "
+    "matched again (docs/back-up.md)"
+)
 
 
 def fields_checksum(table: str, *fields: Value) -> int:
@@ -58,61 +56,6 @@ def read_rows(database: SqliteFile, table: str, condition: str, values: Sequence
     for *row, crc in database.ask(f"SELECT {FIELDS[table]}, crc FROM {table} {condition}", values):
         verify_fields(database.where, table, row, crc)
         yield row
-
-
-def chunk_checksum(first: int, last: int, first_position: int, last_position: int, late: int) -> int:
-    """Return the CRC-32 of the numbers of a chunk (64 bits each, little endian), to go on with its body."""
-    return zlib.crc32(_NUMBERS.pack(first, last, first_position, last_position, late))
-
-
-def write_chunks(database: SqliteFile, first: int, chunks: Iterable[Chunked]) -> int:
-    """Insert chunks with notifications from sequence `first`; return the next sequence."""
-    statement = f"INSERT INTO chunk({CHUNK}, crc) VALUES (?, ?, ?, ?, ?, ?, ?)"
-    for rows, first_position, last_position, late, body in chunks:
-        numbers = first, first + rows - 1, first_position, last_position, int(late)
-        database.run(statement, [(*numbers, body, zlib.crc32(body, chunk_checksum(*numbers)))])
-        first += rows
-    return first
-
-
-class Chunked(NamedTuple):
-    """A chunk that is to be written."""
-
-    rows: int
-    first_position: int
-    """Of its publications, in order of position."""
-    last_position: int
-    late: bool
-    """Whether it is of pending pairs that were settled, and of rows withheld behind them."""
-    body: bytes
-
-
-class StoredChunk(NamedTuple):
-    """A chunk as it is stored, verified."""
-
-    first: int
-    """Sequence of its first row; `last` + 1 where it has no rows."""
-    last: int
-    first_position: int
-    last_position: int
-    late: int
-    content: Chunk
-
-
-def read_chunks(
-    database: SqliteFile, condition: str, values: Sequence[object] = ()
-) -> Generator[StoredChunk, None, None]:
-    """Yield verified chunks, one after the other; the caller holds the lock of the file meanwhile."""
-    for *numbers, body, crc in database.each(f"SELECT {CHUNK}, crc FROM chunk {condition}", values):
-        try:
-            sound = zlib.crc32(body, chunk_checksum(*numbers)) == crc
-            content = read_chunk(body) if sound else None
-        except (struct.error, TypeError, ValueError):  # numbers or bytes that are none now
-            content = None
-        if content is None or len(content.registration) != numbers[1] - numbers[0] + 1:
-            raise damaged(database.where, f"the chunk of notifications {numbers[0]!r} to {numbers[1]!r}")
-        first, last, first_position, last_position, late = numbers
-        yield StoredChunk(first, last, first_position, last_position, late, content)
 
 
 def verify_fields(where: str, table: str, fields: Sequence[Value], crc: object) -> None:
@@ -144,6 +87,10 @@ class State(NamedTuple):
     def mark(self) -> tuple[int, int, int, int]:
         """What the end mark says of it: numbers that never fall."""
         return self.epoch, self.told, self.sequence, self.pruned
+
+    def lacks(self, mark: tuple[int, ...]) -> bool:
+        """Return whether an outbox of this mark had come further in anything."""
+        return any(now < then for now, then in zip(self.mark, mark, strict=False))
 
 
 class OutboxFile:
@@ -291,6 +238,7 @@ OUTBOX = Format(
     application=0x54524F31,
     version=2,
     former=0x54434F31,
+    repair=RESTORE,
     schema=f"""
 CREATE TABLE state(
     one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, told INTEGER NOT NULL, progress INTEGER NOT NULL,
@@ -301,7 +249,8 @@ CREATE TABLE publication(
     crc INTEGER NOT NULL);
 CREATE TABLE chunk(
     number INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, first_position INTEGER NOT NULL,
-    last_position INTEGER NOT NULL, late INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL);
+    last_position INTEGER NOT NULL, late INTEGER NOT NULL, body_crc INTEGER NOT NULL, crc INTEGER NOT NULL,
+    filter BLOB NOT NULL, body BLOB NOT NULL);
 CREATE INDEX chunk_last ON chunk(last);
 CREATE INDEX late_chunk ON chunk(first_position) WHERE late = 1;
 CREATE TABLE undecided(

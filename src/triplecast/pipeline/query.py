@@ -10,14 +10,20 @@ import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from triplecast.errors import InputError, PipelineFailed, StorageFull
+from triplecast.model.match import MatchStats
+from triplecast.outbox import OutboxBatch
+from triplecast.pipeline.horizon import read_horizon
 from triplecast.pipeline.operator_jobs import OperatorJobs
-from triplecast.pipeline.rows import MATCHES, spark_schema
+from triplecast.pipeline.rows import MATCHES, spark_schema, to_arrow
 from triplecast.pipeline.session import last_line, session
-from triplecast.pipeline.sink import Sink
-from triplecast.pipeline.stages import Stage, match_slices
+from triplecast.pipeline.sink import Left, Sink
+from triplecast.pipeline.stages import Stage, match_ranges, match_slices
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,7 +50,9 @@ def start_query(spark: SparkSession, stage: Stage, sink: Sink, slices: int) -> S
     from triplecast.pipeline.source import NAME, JournalSource
 
     def take(frame: DataFrame, batch: int) -> None:
-        sink.take(frame.toArrow)
+        left = sink.take(frame.toArrow)
+        while left is not None:
+            left = sink.take(partial(match_left, spark, stage, left, slices))
 
     checkpoint = stage.folder / CHECKPOINT
     shutil.rmtree(checkpoint, ignore_errors=True)
@@ -53,6 +61,21 @@ def start_query(spark: SparkSession, stage: Stage, sink: Sink, slices: int) -> S
     matches = source.mapInArrow(partial(match_slices, stage), spark_schema(MATCHES))
     writer = matches.writeStream.foreachBatch(take).option("checkpointLocation", checkpoint.as_uri())
     return writer.trigger(processingTime="0 seconds").start()
+
+
+def match_left(spark: SparkSession, stage: Stage, left: Left, slices: int) -> pa.Table:
+    """Match positions that were left because answers took too much, by the newest index, so that about as much fits."""
+    horizon = read_horizon(stage.folder)
+    assert horizon is not None, "a batch was matched by it"
+    bounds = [min(left.after + number * max(1, left.fitted), left.upto) for number in range(slices + 1)]
+    ranges = [(after, upto) for after, upto in pairwise(bounds) if after < upto]
+    numbers = spark.range(0, len(ranges), 1, len(ranges))
+    work = partial(match_ranges, stage, ranges, horizon.manifest)
+    matched = numbers.mapInArrow(work, spark_schema(MATCHES)).toArrow()
+    if bounds[-1] < left.upto:
+        more = to_arrow(OutboxBatch.joined(()), bounds[-1], left.upto, MatchStats(), left=bounds[-1])
+        matched = pa.concat_tables([matched, pa.Table.from_batches([more]).cast(matched.schema)])
+    return matched
 
 
 class SparkSide:

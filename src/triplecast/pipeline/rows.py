@@ -28,6 +28,7 @@ MATCHES = pa.schema(
     [
         ("after", pa.int64()),
         ("upto", pa.int64()),
+        ("left", pa.int64()),
         ("work", pa.binary()),
         ("rows", pa.binary()),
         ("undecided", pa.binary()),
@@ -37,9 +38,10 @@ MATCHES = pa.schema(
         ("open", pa.binary()),
     ]
 )
-"""Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range; `work` has the numbers
-of their `MatchStats`. `rows` is a chunk as the outbox stores it; `undecided`, `awaited`, `results` (what operators
-gave), `learnt` are JSON, `open` are `OpenPart`s.
+"""Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range, but those beyond `left`,
+which were left to another job because the answers took too much. `work` has the numbers of their `MatchStats`. `rows`
+is a chunk as the outbox stores it; `undecided`, `awaited`, `results` (what operators gave), `learnt` are JSON, `open`
+are `OpenPart`s.
 """
 
 ROW_BYTES = 32 << 20
@@ -77,8 +79,9 @@ def to_arrow(
     results: Sequence[OperatorResult] = (),
     learnt: Sequence[Learnt] = (),
     open: Sequence[OpenPart] = (),
+    left: int | None = None,
 ) -> pa.RecordBatch:
-    """One row of `MATCHES`."""
+    """One row of `MATCHES`; nothing is `left` by default."""
     columns: list[NDArray[Any] | bytes] = [
         np.array(astuple(work), "<i8"),
         write_chunk(batch, digests_of(batch)),
@@ -89,7 +92,7 @@ def to_arrow(
         b"".join([_PART.pack(*part[:3], len(part.body)) + part.body for part in open]),
     ]
     buffers = [column if isinstance(column, bytes) else column.tobytes() for column in columns]
-    values = [[after], [upto], *([buffer] for buffer in buffers)]
+    values = [[after], [upto], [upto if left is None else left], *([buffer] for buffer in buffers)]
     arrays = [pa.array(value, field.type) for value, field in zip(values, MATCHES, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=MATCHES)
 

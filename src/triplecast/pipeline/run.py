@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from triplecast.driver import Driver
+from triplecast.driver import Driver, open_outbox
 from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser
@@ -43,7 +43,7 @@ from triplecast.registry.files import find_subscription_files
 from triplecast.registry.registry import Registry, settle_documents
 from triplecast.registry.requests import Requests
 from triplecast.registry.taxonomy_files import TaxonomyFiles
-from triplecast.registry.upkeep import IndexUpkeep, check_progress, settle_operators
+from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 from triplecast.sandbox import search_path
 
 if TYPE_CHECKING:
@@ -59,24 +59,44 @@ RESTLESS_SECONDS = 5.0
 """How long ``once`` waits for files that keep changing before it leaves them."""
 
 
-@dataclass(frozen=True, slots=True)
+Paths = Path | str | Sequence[Path | str]
+"""A file or folder, or several."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Sources:
     """What a run reads."""
 
-    subscriptions: Sequence[Path]
+    subscriptions: tuple[Path, ...]
     """Files, and folders of them."""
     inbox: Path
-    dataset: bool = False
+    dataset: bool
     """Whether a document with named graphs is one publication, or each of its graphs is one."""
-    taxonomy: Sequence[Path] = ()
+    taxonomy: tuple[Path, ...]
     """RDF files, and folders of them."""
-    broader: bool = False
+    broader: bool
     """Whether `skos:broader` is read as a hierarchy too."""
+
+    def __init__(
+        self,
+        subscriptions: Paths,
+        inbox: Path | str,
+        dataset: bool = False,
+        taxonomy: Paths = (),
+        broader: bool = False,
+    ) -> None:
+        values = (_paths(subscriptions), Path(inbox), dataset, _paths(taxonomy), broader)
+        for name, value in zip(self.__slots__, values, strict=True):
+            object.__setattr__(self, name, value)
+
+
+def _paths(given: Paths) -> tuple[Path, ...]:
+    return (Path(given),) if isinstance(given, str | Path) else tuple(map(Path, given))
 
 
 def run(
     sources: Sources,
-    output: Path,
+    output: Path | str,
     once: bool = False,
     caller: Caller | None = None,
     cores: int = 2,
@@ -98,13 +118,13 @@ def run(
     check_schedule(schedule)
     find_subscription_files(sources.subscriptions)
     scan_inbox(sources.inbox, {}, {}, 0.0)
+    output = Path(output)
     if output.exists() and not output.is_dir():
         raise InputError(f"the output {output} is no folder", "name a folder with --output")
     output = output.absolute()
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(output))
-        outbox = closing.enter_context(Outbox.open(output, journal.check_writer, epoch=journal.epoch))
-        check_progress(journal, outbox)
+        outbox = closing.enter_context(open_outbox(output, journal))
         settle_documents(journal, sources.dataset)
         known = settle_operators(journal, declared)
         stage = Stage(output, known, schedule, search_path(each.module for each in known))

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
 
 from triplecast.errors import InputError
+from triplecast.model.extras import how_to_install
 from triplecast.pipeline.java import find_java_home
 
 if TYPE_CHECKING:
@@ -229,4 +230,4 @@ def _import_pyspark() -> None:
     try:
         import pyspark  # noqa: F401
     except ImportError as error:
-        raise InputError("pyspark is not installed", "install it with: pip install 'triplecast[spark]'") from error
+        raise InputError("pyspark is not installed", how_to_install("spark")) from error

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -51,6 +51,14 @@ Row = dict[str, Any]
 """Of `MATCHES`."""
 
 
+class Left(NamedTuple):
+    """Positions in (`after`, `upto`] were left to another job; `fitted` were matched."""
+
+    after: int
+    upto: int
+    fitted: int
+
+
 class AnsweredOtherwise(Exception):
     """The journal has other results, of an earlier attempt at the same publications: they are to be used."""
 
@@ -74,14 +82,17 @@ class Sink:
         self._learn_operators = learn_operators
         self.committing = threading.Lock()
         self.failure: TriplecastError | None = None
+        self._left: Left | None = None
         self._unavailable: set[str] = set()
         """Reported reasons why operators were unavailable."""
         self.matched = Matched()
 
-    def take(self, collect: Callable[[], pa.Table]) -> None:
-        """Commit one micro-batch, which `collect` runs and returns as `MATCHES` rows. A failure is kept in `failure`,
-        since Spark passes on only its text, and raised."""
+    def take(self, collect: Callable[[], pa.Table]) -> Left | None:
+        """Commit one micro-batch, which `collect` runs and returns as `MATCHES` rows, and return what it left to
+        another job. A failure is kept in `failure`, since Spark passes on only its text, and raised."""
+        self._left = None
         self._write(collect, self._commit)
+        return self._left
 
     def settle(self, collect: Callable[[], pa.Table]) -> None:
         """As `take`, for pending pairs. Raises `AnsweredOtherwise` where the job is to be repeated."""
@@ -117,8 +128,11 @@ class Sink:
     def _commit(self, rows: list[Row], began: float) -> None:
         after, upto = check_cover(rows, self._outbox.told)
         batch = OutboxBatch.joined([from_arrow(row) for row in rows])
-        told = self._outbox.told
-        parts = sorted(part for row in rows for part in parts_of(row) if part.after >= told)
+        told, left = self._outbox.told, min(row["left"] if row["left"] < row["upto"] else upto for row in rows)
+        if left < upto:
+            batch, self._left = batch.between(after, left), Left(left, upto, left - max(after, told))
+            upto = left
+        parts = sorted(part for row in rows for part in parts_of(row) if told <= part.after and part.upto <= upto)
         committed = self.driver.commit(batch, upto, after, parts)
         work = self._count(rows, committed)
         self._learn(work.publications, len(batch.position), time.monotonic() - began)

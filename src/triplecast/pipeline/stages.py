@@ -22,8 +22,10 @@ from triplecast.model.stored_rows import FORMAT, write_open_rows
 from triplecast.operators.asking import Asker, settle_stored
 from triplecast.outbox import OpenPart, OutboxBatch
 from triplecast.pipeline.readers import freeze_objects, journal_reader, outbox_reader
-from triplecast.pipeline.rows import to_rows
+from triplecast.pipeline.rows import to_arrow, to_rows
 
+ANSWERS_AT_ONCE = 32 << 20
+"""Bytes of answers after which a slice leaves its other publications to another job."""
 CHUNK = 256
 """Publications read and matched at a time, unless fewer come to `journal.BYTES_AT_ONCE`."""
 
@@ -63,6 +65,17 @@ def match_slices(stage: Stage, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
     freeze_objects()
 
 
+def match_ranges(
+    stage: Stage, ranges: Sequence[tuple[int, int]], manifest: str, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Do the same for ``mapInArrow`` over the numbers (``id``) of ranges that an earlier job left."""
+    stage.extend_search_path()
+    for batch in batches:
+        for number in batch.column("id").to_pylist():
+            yield from match_slice(stage, manifest, *ranges[number])
+    freeze_objects()
+
+
 def ask_slices(
     stage: Stage, slices: Sequence[AskedSlice], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
@@ -78,21 +91,24 @@ def match_slice(stage: Stage, manifest: str, after: int, upto: int) -> Iterator[
     """Yield the matches of the publications at positions in (`after`, `upto`]; one row at least."""
     journal, matcher = journal_reader(stage.folder), _matcher(stage.operators)
     snapshot = open_snapshot(SegmentFolder(stage.folder / INDEX), manifest)
-    any_sent = False
+    any_sent, sent = False, 0
     start = after
     while True:
         publications = journal.publications(start, upto, CHUNK, BYTES_AT_ONCE)
         if not publications and any_sent:
             return
-        batch, work, parts = OutboxBatch.joined(()), MatchStats(), []
-        if publications:
-            first, start = start, publications[-1].position
-            matched = matcher.match(snapshot, publications, journal.taxonomies(first, start))
-            batch, work = OutboxBatch.of(publications, matched), matched.stats
+        taxonomies = journal.taxonomies(start, publications[-1].position if publications else upto)
+        for of, matched in matcher.match_pieces(snapshot, publications, taxonomies):
+            parts: list[OpenPart] = []
+            first, start = start, of[-1].position if of else upto
             if matched.open.pairs:
                 parts = [OpenPart(first, start, FORMAT, write_open_rows(matched.open, stage.operators.grammar))]
-        reach("pipeline.batch-matched")
-        yield from to_rows(batch, after, upto, work, open=parts)
+            reach("pipeline.batch-matched")
+            yield from to_rows(OutboxBatch.of(of, matched), after, upto, matched.stats, open=parts)
+            sent += len(matched.bindings)
+            if sent > ANSWERS_AT_ONCE:
+                yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats(), left=start)
+                return
         any_sent = True
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -16,18 +16,22 @@ from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.refusals import TEMPLATES_LIMIT, called_operators, refuse_two_graphs
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.evaluate.scope import parts_of
-from triplecast.languages import Template, place_of_argument, sources_of
+from triplecast.languages import Template, place_of_argument, sources_of, unread_directive
 from triplecast.languages.rewriting import calls_in
 from triplecast.model.algebra import Produce, Slot, from_ntriples
 from triplecast.model.entailment import Entailment
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
+from triplecast.model.printable import printable_name, shortened
 from triplecast.model.subscription import Registration, Subscription, SubscriptionCounts
 from triplecast.operators.asking.argument_checks import shared_checker
 from triplecast.query_warnings import find_warnings
 from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
+from triplecast.registry.taxonomy_warnings import warn_taxonomy
 
 WARNINGS_SHOWN = 20
 """Most warnings that are shown of many subscriptions."""
+_LONGEST_SHOWN = 200
+"""Characters of an id that a message shows."""
 _PREDICATE_WARNING = (
     "nothing in it is rarer than a predicate: it is joined with every publication that uses that predicate; "
     "a constant subject or object would narrow it"
@@ -48,6 +52,7 @@ _OPERATORS_WARNING = (
     "no triple has to be there for it to match: what its operators say of a publication may be enough, whatever it "
     "holds; add a triple pattern that has to hold"
 )
+_DIRECTIVE_WARNING = "line {}: `{}` has no effect there: write it once, as the first line"
 _SOURCE_WARNING = "FROM {} is noted, not fetched: a subscription is evaluated against each publication"
 
 
@@ -91,16 +96,24 @@ class AdmittedSubscription(NamedTuple):
 
 
 def examine(
-    subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS, is_live: bool = False
+    subscription: Subscription,
+    datasets: bool = True,
+    operators: OperatorSet = NO_OPERATORS,
+    is_live: bool = False,
+    has_taxonomy: Callable[[], bool] | None = None,
 ) -> AdmittedSubscription:
     """Admit a subscription. Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name.
 
     `datasets`: whether publications may hold several named graphs; a query that needs such is refused where not.
     Unless it `is_live` already, its operators check the constants in their arguments (`operator(check=…)`).
+    With `has_taxonomy`, it is warned where its entailment and the taxonomy do not fit.
     """
     try:
         compiled = compile_subscription(subscription, operators)
         admission = _describe(subscription, compiled, datasets, operators)
+        if has_taxonomy is not None:
+            more = tuple(warn_taxonomy(compiled.template, compiled.constants, admission.entailment, has_taxonomy))
+            admission = replace(admission, warnings=admission.warnings + more) if more else admission
         if not is_live:
             refuse_unanswerable(compiled, subscription, operators)
     except (QuerySyntaxError, QueryRefused) as fault:
@@ -124,11 +137,13 @@ def _describe(
     empty = needs_nothing(plan) and not matches_nothing(template, constants)
     by_operators = empty and bool(called_operators(template))
     sources = sources_of(subscription.text, subscription.language)
+    unread = unread_directive(subscription.text, subscription.language)
     reason = (_OPERATORS_WARNING if by_operators else _EMPTY_WARNING) if empty else ""
     return Admission(
         plan.cost.value,
         (
             *template.notes,
+            *(() if unread is None else (_DIRECTIVE_WARNING.format(unread[0], shortened(unread[1], _LONGEST_SHOWN)),)),
             *_warnings(plan.cost, graphs, reason, sources),
             *find_warnings(template, constants, operators),
         ),
@@ -230,21 +245,27 @@ class Admitted:
     live: SubscriptionCounts = field(default_factory=SubscriptionCounts)
 
 
-def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admitted:
+def admit_all(
+    loaded: LoadedSubscriptions,
+    datasets: bool = True,
+    operators: OperatorSet = NO_OPERATORS,
+    has_taxonomy: bool | None = None,
+) -> Admitted:
     """The valid subscriptions of some files; the files' faults first, then those of the queries (`examine`)."""
+    is_loaded = None if has_taxonomy is None else lambda: has_taxonomy
     taken: list[Subscription] = []
     faults = [*loaded.faults]
     warnings: list[str] = []
     kinds: Counter[tuple[str, str]] = Counter()
     for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
         try:
-            admission = examine(subscription, datasets, operators).admission
+            admission = examine(subscription, datasets, operators, has_taxonomy=is_loaded).admission
         except (QuerySyntaxError, QueryRefused) as error:
-            faults.append(fault_of(error, place))
+            faults.append(fault_of(error, subscription.name, place))
             continue
         taken.append(subscription)
         kinds[admission.cost, admission.decider] += 1
-        warnings += describe_warnings(admission, place)
+        warnings += describe_warnings(admission, subscription.name, place)
     counts: Counter[str] = Counter()
     for (cost, decider), count in kinds.items():
         counts[cost] += count
@@ -252,9 +273,9 @@ def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: Ope
     return Admitted(tuple(taken), tuple(faults), tuple(warnings), loaded.ignored, SubscriptionCounts(**counts))
 
 
-def describe_warnings(admission: Admission, place: str) -> list[str]:
-    """A line for each of the `Admission.notes` of the subscription at `place`."""
-    return [f"{place}: note: {note}" for note in admission.notes]
+def describe_warnings(admission: Admission, name: str, place: str) -> list[str]:
+    """A line for each of the `Admission.notes` of the subscription `name` at `place`."""
+    return [f"{place}: note: {_prefix_of(name, place)}{note}" for note in admission.notes]
 
 
 def first_of(warnings: Sequence[str]) -> list[str]:
@@ -264,14 +285,21 @@ def first_of(warnings: Sequence[str]) -> list[str]:
     return [*warnings[:WARNINGS_SHOWN], *more]
 
 
-def fault_of(error: QuerySyntaxError | QueryRefused | InputError, place: str) -> SubscriptionFault:
-    """Why the subscription at `place` cannot be registered. The place goes on with line and column in its text."""
+def fault_of(error: QuerySyntaxError | QueryRefused | InputError, name: str, place: str) -> SubscriptionFault:
+    """Why the subscription `name` at `place` cannot be registered. The place goes on with line and column in its
+    text."""
+    prefix = _prefix_of(name, place)
     if isinstance(error, QuerySyntaxError):
         shown = str(replace(error, name=place, expected=()))
         _, _, reason = shown.removeprefix(f"{place}:").partition(" ")
         wanted = f"expected: {', '.join(error.expected)}" if error.expected else ""
-        return SubscriptionFault(f"{place}:{error.line}:{error.column}", reason, wanted)
+        return SubscriptionFault(f"{place}:{error.line}:{error.column}", prefix + reason, wanted)
     if isinstance(error, QueryRefused):
         where = place if error.line is None else f"{place}:{error.line}:{error.column}"
-        return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.hint)
+        return SubscriptionFault(where, f"{prefix}{error.construct} is refused: {error.reason}", error.hint)
     return SubscriptionFault(place, error.what, error.hint)
+
+
+def _prefix_of(name: str, place: str) -> str:
+    """Return the start of a message that names the subscription where its place, a line of a file, does not."""
+    return "" if place.endswith(name) else f"{printable_name(shortened(name, _LONGEST_SHOWN))}: "

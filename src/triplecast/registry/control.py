@@ -12,22 +12,25 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from math import inf
 from pathlib import Path
 from threading import Thread
 
 from triplecast.errors import InputError
-from triplecast.sqlite import storage_faults
+from triplecast.storage_faults import storage_faults
 
 SOCKET = "control.sock"
 LINE_BYTES = 32 << 20
 """Of a request; more than the longest query takes as JSON, whose characters may take 12 bytes each."""
 CLIENTS = 32
-"""Connections at a time. One more closes the one that has been silent for longest."""
+"""Connections that are served at a time. One more closes the one that has been silent for longest, or waits."""
+SILENT_SECONDS = 0.5
+"""How long a connection has sent no request, and is not being answered, before another may take its place."""
 STALL_SECONDS = 30.0
 """How long a client may take to read an answer."""
 PATH_BYTES = 100
 """The longest path that every system takes for a socket."""
-_TOO_LONG = b'{"error": "the request has more than 8388608 bytes", "hint": "split it"}\n'
+_TOO_LONG = b'{"error": "the request has more than %d bytes", "hint": "split it"}\n' % LINE_BYTES
 
 
 class ControlServer:
@@ -40,7 +43,8 @@ class ControlServer:
         """`answer` takes the line of a request and returns that of its answer; it may be called by four threads.
         Raises `StorageFault` where the socket cannot be made."""
         self._answer = answer
-        self._clients: OrderedDict[asyncio.StreamWriter, None] = OrderedDict()
+        self._clients: OrderedDict[asyncio.StreamWriter, float] = OrderedDict()
+        """Since when each is silent, infinity while it is answered; the one that is silent for longest comes first."""
         self._workers = ThreadPoolExecutor(4, "triplecast-control")
         self._loop = asyncio.new_event_loop()
         self._ended = asyncio.Event()
@@ -74,16 +78,14 @@ class ControlServer:
         await asyncio.gather(*served, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._clients[writer] = None
-        if len(self._clients) > CLIENTS:
-            silent, _ = self._clients.popitem(last=False)
-            silent.transport.abort()
+        await self._take_place(writer)
         try:
             while line := await _read_line(reader):
-                self._clients[writer] = None
-                self._clients.move_to_end(writer)
+                self._clients[writer] = inf
                 answer = await self._loop.run_in_executor(self._workers, self._answer, line)
                 await _write(writer, answer)
+                self._clients[writer] = self._loop.time()
+                self._clients.move_to_end(writer)
         except ValueError:
             with suppress(OSError):
                 await _write(writer, _TOO_LONG)
@@ -92,6 +94,20 @@ class ControlServer:
         finally:
             self._clients.pop(writer, None)
             writer.close()
+
+    async def _take_place(self, writer: asyncio.StreamWriter) -> None:
+        """Wait until fewer than `CLIENTS` are served; nothing more is read meanwhile."""
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        while len(self._clients) >= CLIENTS:
+            latest = self._loop.time() - SILENT_SECONDS
+            silent = next((each for each, since in self._clients.items() if since < latest), None)
+            if silent is None:
+                await asyncio.sleep(SILENT_SECONDS / 10)
+            else:
+                del self._clients[silent]
+                silent.transport.abort()
+        self._clients[writer] = self._loop.time()
+        writer.transport.resume_reading()  # type: ignore[attr-defined]
 
 
 async def _read_line(reader: asyncio.StreamReader) -> bytes:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
+from triplecast.driver import open_outbox
 from triplecast.errors import FolderLocked, InputError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
-from triplecast.journal import Journal, read_address
+from triplecast.journal import Journal, JournalFile, read_address
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.operators.operator_set import declared_operators
-from triplecast.outbox import Outbox
+from triplecast.outbox import OutboxReader
 from triplecast.registry.registry import Registry
-from triplecast.registry.requests import Requests
+from triplecast.registry.requests import ReadingRequests, Requests, answer_by
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 
 WAIT_SECONDS = 120.0
@@ -43,9 +46,24 @@ def open_requests(folder: Path, broad_per_owner: int = BROAD_PER_OWNER) -> Itera
         yield _raising(ask)
 
 
+@contextmanager
+def open_reading(folder: Path) -> Iterator[Ask]:
+    """As `open_requests`, for requests that change nothing: where no run is live, the folder is read and not locked, so
+    it may be another process's, or one that cannot be written."""
+    with ExitStack() as opened:
+        ask = _connect(folder, opened)
+        if ask is None:
+            journal = opened.enter_context(JournalFile.read_only(folder))
+            outbox = opened.enter_context(OutboxReader.read_only(folder))
+            operators = declared_operators().with_recorded(journal.operators())
+            known = ReadingRequests(journal, outbox, lambda: operators).known
+            ask = partial(answer_by, known)
+        yield _raising(ask)
+
+
 def _open(folder: Path, broad_per_owner: int, opened: ExitStack) -> Ask:
     journal = opened.enter_context(Journal.open(folder))
-    outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, epoch=journal.epoch))
+    outbox = opened.enter_context(open_outbox(folder, journal))
     called = settle_operators(journal, declared_operators())
     upkeep = IndexUpkeep(
         IndexWriter(SegmentFolder(folder / INDEX, journal.sole)), journal, lambda: outbox.progress, None, lambda: called
@@ -62,7 +80,7 @@ def _connect(folder: Path, opened: ExitStack) -> Ask | None:
     connection = opened.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
     connection.settimeout(WAIT_SECONDS)
     try:
-        connection.connect(address)
+        _connect_in_turn(connection, address)
     except (FileNotFoundError, ConnectionRefusedError):
         return None
     except OSError as error:
@@ -81,6 +99,18 @@ def _connect(folder: Path, opened: ExitStack) -> Ask | None:
         return answer
 
     return ask
+
+
+def _connect_in_turn(connection: socket.socket, address: str) -> None:
+    """Connect, also while many others do: a socket with a timeout is refused at once where a queue is full."""
+    until = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            return connection.connect(address)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.02)
 
 
 def _raising(ask: Ask) -> Ask:

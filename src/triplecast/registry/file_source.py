@@ -188,11 +188,13 @@ class FileSource:
         for asked, outcome, place, subscription in zip(wanted, outcomes, places, subscriptions, strict=True):
             candidate = asked if isinstance(asked, AdmittedSubscription) else None
             if isinstance(outcome, Refusal):
-                refused[subscription.name] = _Refused(subscription, fault_of(outcome, place), candidate)
+                refused[subscription.name] = _Refused(
+                    subscription, fault_of(outcome, subscription.name, place), candidate
+                )
             elif candidate is not None:
                 id = RegistrationId(outcome.registration)
                 self._live[subscription.name] = Registration(id, subscription, source=FILES)
-                warnings += describe_warnings(candidate.admission, place)
+                warnings += describe_warnings(candidate.admission, subscription.name, place)
         for gone in leaving:
             del self._live[gone.subscription.name]
         self._refused = refused

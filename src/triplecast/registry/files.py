@@ -3,8 +3,9 @@
 A file subscription's id is its path relative to the folder that was named, with its extension, or the file's name
 where the file itself was named; in ``.jsonl`` it is the line's ``id``. What cannot be read is a `SubscriptionFault`
 that says where; what is beside it loads. Names that start with ``.`` or end in ``.tmp`` are somebody's unfinished
-work and are left alone. Links are followed, to regular files only; what cannot be looked at or read keeps nothing else
-from being read.
+work and are left alone. In a folder a link is followed only to a file of that folder, so that nobody who may write
+there has another file read and quoted; a file named itself may be a link. What cannot be looked at or read keeps
+nothing else from being read.
 """
 
 from __future__ import annotations
@@ -12,21 +13,23 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.errors import InputError
-from triplecast.ingest.inbox import distinct_paths, list_names
+from triplecast.ingest.inbox import distinct_paths, list_names, open_below
 from triplecast.model.printable import decodable, printable_name
 from triplecast.model.subscription import Subscription
 from triplecast.registry.lines import FileContent, LoadedSubscriptions, SubscriptionFault, not_utf8, read_lines
 
-LANGUAGES: Mapping[str, str] = {".rq": "sparql", ".rdql": "rdql", ".rule": "rule"}
+LANGUAGES: Mapping[str, str] = {".rq": "sparql", ".sparql": "sparql", ".rdql": "rdql", ".rule": "rule"}
 """The language that a file's extension says."""
 
 LINES = ".jsonl"
+STDIN = Path("-")
 QUERY_BYTES = 4 << 20
 """Of a file with one query: no more can hold the characters that a query may have."""
 LINES_BYTES = 256 << 20
@@ -51,6 +54,8 @@ class SubscriptionFile(NamedTuple):
     fault: SubscriptionFault | None = None
     """Why there is nothing to read: it is no regular file, cannot be looked at, or is a folder that cannot be listed;
     the name of a folder ends in ``/``."""
+    folder: Path | None = None
+    """The folder that was named and that it stays in; None for a file named itself."""
 
     @property
     def is_opaque(self) -> bool:
@@ -69,13 +74,22 @@ class FoundFiles(NamedTuple):
 
 
 def load_subscriptions(paths: Sequence[Path]) -> LoadedSubscriptions:
-    """Every subscription below `paths` (files and folders).
+    """Every subscription below `paths` (files, folders, and ``-`` for a query or lines on standard input).
 
     Raises InputError for a path that is missing, a folder without any subscription and a file of another kind.
     """
-    found = find_subscription_files(paths)
-    loaded = join_contents([read_subscription_file(file).loaded for file in found.files])
-    return replace(loaded, ignored=found.ignored)
+    found = find_subscription_files([path for path in paths if path != STDIN])
+    contents = [read_subscription_file(file).loaded for file in found.files]
+    if STDIN in paths:
+        contents.append(_read_stdin().loaded)
+    return replace(join_contents(contents), ignored=found.ignored)
+
+
+def _read_stdin() -> FileContent:
+    content = sys.stdin.buffer.read(LINES_BYTES)
+    if content.lstrip().startswith(b"{"):  # as no query does
+        return read_lines(content, "stdin", {})
+    return _of_query(content, "stdin", "sparql", "stdin")
 
 
 def find_subscription_files(paths: Sequence[Path]) -> FoundFiles:
@@ -124,7 +138,7 @@ def read_subscription_file(file: SubscriptionFile, before: FileContent | None = 
     if file.fault is not None:
         return _unread(file.fault)
     try:
-        content = _read_regular(file.path, place)
+        content = _read_regular(file, place)
     except FileNotFoundError:
         return FileContent(LoadedSubscriptions((), (), ()))
     except OSError as error:
@@ -133,28 +147,34 @@ def read_subscription_file(file: SubscriptionFile, before: FileContent | None = 
         return _unread(content)
     if file.path.suffix == LINES:
         return read_lines(content, place, before.lines if before is not None else {})
+    return _of_query(content, file.name, LANGUAGES[file.path.suffix], place)
+
+
+def _of_query(content: bytes, name: str, language: str, place: str) -> FileContent:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return _unread(not_utf8(place, error))
-    subscription = Subscription(file.name, text, LANGUAGES[file.path.suffix])
-    return FileContent(LoadedSubscriptions((subscription,), (place,), ()))
+    return FileContent(LoadedSubscriptions((Subscription(name, text, language),), (place,), ()))
 
 
-def _read_regular(path: Path, place: str) -> bytes | SubscriptionFault:
+def _read_regular(file: SubscriptionFile, place: str) -> bytes | SubscriptionFault:
     """Reads no more than a file may have, and never waits for a pipe's writer."""
-    limit = LINES_BYTES if path.suffix == LINES else QUERY_BYTES
+    real = Path(os.path.realpath(file.path))
+    folder = real.parent if file.folder is None else Path(os.path.realpath(file.folder))
+    if not real.is_relative_to(folder):
+        return _link_outside(place)
+    limit = LINES_BYTES if file.path.suffix == LINES else QUERY_BYTES
     content = bytearray()
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb", buffering=0) as stream:
+    with open_below(folder, real.relative_to(folder).parts) as descriptor:
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode):
             return _not_regular(place)
-        while max(state.st_size, len(content)) <= limit and (piece := stream.read(_PIECE)):
+        while max(state.st_size, len(content)) <= limit and (piece := os.read(descriptor, _PIECE)):
             content += piece
     if max(state.st_size, len(content)) > limit:
         return SubscriptionFault(
-            place, f"it has more than {limit} bytes, the limit of a {path.suffix} file", "split it"
+            place, f"it has more than {limit} bytes, the limit of a {file.path.suffix} file", "split it"
         )
     return bytes(content)
 
@@ -207,7 +227,7 @@ def _walk(folder: Path) -> Iterator[SubscriptionFile | str]:
         elif os.path.splitext(entry.name)[1] not in _KNOWN:
             yield decodable(name)
         else:
-            yield from _look_at(Path(entry.path), decodable(name))
+            yield from _look_at(Path(entry.path), decodable(name), folder)
 
 
 def _listed(folder: str | Path, prefix: str) -> list[tuple[str, os.DirEntry[str]]]:
@@ -217,8 +237,8 @@ def _listed(folder: str | Path, prefix: str) -> list[tuple[str, os.DirEntry[str]
     return [(prefix + entry.name, entry) for entry in sorted(shown, key=lambda entry: entry.name, reverse=True)]
 
 
-def _look_at(path: Path, name: str) -> list[SubscriptionFile]:
-    """The file; nothing if it has gone since it was listed."""
+def _look_at(path: Path, name: str, folder: Path | None = None) -> list[SubscriptionFile]:
+    """The file, maybe in a `folder` that was named; nothing if it has gone since it was listed."""
     place = printable_name(str(path))
     try:
         state = path.stat()
@@ -226,7 +246,7 @@ def _look_at(path: Path, name: str) -> list[SubscriptionFile]:
         gone = error.errno == errno.ENOENT and not path.is_symlink()
         return [] if gone else [SubscriptionFile(path, name, 0, 0, 0, _not_readable(place, error))]
     fault = None if stat.S_ISREG(state.st_mode) else _not_regular(place)
-    return [SubscriptionFile(path, name, state.st_size, state.st_mtime_ns, state.st_ino, fault)]
+    return [SubscriptionFile(path, name, state.st_size, state.st_mtime_ns, state.st_ino, fault, folder)]
 
 
 def _not_readable(place: str, error: OSError) -> SubscriptionFault:
@@ -234,6 +254,10 @@ def _not_readable(place: str, error: OSError) -> SubscriptionFault:
         return SubscriptionFault(place, "is a link that leads to no file", "fix the link or remove it")
     hint = "nest folders less deep" if error.errno == errno.ENAMETOOLONG else "make it readable to this user"
     return SubscriptionFault(place, f"cannot be read: {error.strerror}", hint)
+
+
+def _link_outside(place: str) -> SubscriptionFault:
+    return SubscriptionFault(place, "is a link that leads out of the folder", "put the file itself there")
 
 
 def _not_regular(place: str) -> SubscriptionFault:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from triplecast.model.printable import printable_name
 from triplecast.model.subscription import Subscription
 
 _FIELDS = frozenset({"id", "language", "text", "entailment", "scope", "owner"})
@@ -105,24 +106,26 @@ def subscription_of(fields: object, place: str) -> Subscription | SubscriptionFa
         try:
             f"{name}{text}{language}{scope}{entailment}{owner}".encode()
         except UnicodeEncodeError:
-            return SubscriptionFault(place, "holds half a surrogate pair", "write both halves, or the character itself")
+            hint = "write both halves, or the character itself"
+            return SubscriptionFault(place, f"{printable_name(name[:200])}: holds half a surrogate pair", hint)
         return Subscription(name, text, language, scope, entailment, owner)
     return _wrong_field(fields, place)
 
 
 def _wrong_field(fields: dict[str, Any], place: str) -> SubscriptionFault:
+    name = fields.get("id")
+    named = f"{printable_name(name[:200])}: " if isinstance(name, str) and name else ""
     unknown = sorted(fields.keys() - _FIELDS)
     if unknown:
-        return SubscriptionFault(
-            place, f"has an unknown field {unknown[0]!r}", f"known are {', '.join(sorted(_FIELDS))}"
-        )
+        known = f"known are {', '.join(sorted(_FIELDS))}"
+        return SubscriptionFault(place, f"{named}has an unknown field {unknown[0]!r}", known)
     for field in ("id", "text"):
         if field not in fields:
-            return SubscriptionFault(place, f"has no field {field!r}", f"add {field!r}, a string")
-    if fields["id"] == "":
+            return SubscriptionFault(place, f"{named}has no field {field!r}", f"add {field!r}, a string")
+    if name == "":
         return SubscriptionFault(place, "has an empty id", "give it an id of its own")
     wrong = next(field for field in sorted(fields) if type(fields[field]) is not str)
-    return SubscriptionFault(place, f"the field {wrong!r} is no string", "write it as a JSON string")
+    return SubscriptionFault(place, f"{named}the field {wrong!r} is no string", "write it as a JSON string")
 
 
 def not_utf8(place: str, error: UnicodeDecodeError) -> SubscriptionFault:

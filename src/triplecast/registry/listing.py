@@ -12,8 +12,10 @@ from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import Registration
 from triplecast.registry.admission import admit
 
-PAGE_BYTES = 4 << 20
-"""Text of the subscriptions on one page, after which it ends."""
+PAGE_CHARACTERS = 4 << 20
+"""Of the texts, ids and owners on one page, after which it ends: it has one subscription more at most."""
+_READ_AT_ONCE = 128
+"""Records, of which each may hold a text of a million characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +66,12 @@ def read_page(
     found: list[Registration] = []
     following: int | None = None
     size = 0
-    for changes, _ in journal.registry_slices(after, head, 4 * limit):
+    for changes, _ in journal.registry_slices(after, head, min(4 * limit, _READ_AT_ONCE)):
         for each in changes.added:
             if each.removed is None and owner in (None, each.subscription.owner):
                 found.append(each)
-                size += len(each.subscription.text)
-                if len(found) == limit or size > PAGE_BYTES:
+                size += sum(map(len, (each.subscription.text, each.subscription.name, each.subscription.owner or "")))
+                if len(found) == limit or size > PAGE_CHARACTERS:
                     following = int(each.id)
                     break
         if following is not None:

@@ -83,13 +83,13 @@ class Holdings:
 
     def _held(self, owner: Owner) -> set[int]:
         self._find()
-        known = self._journal.registrations(sorted(self._of.get(owner, ())))
+        known = self._journal.registrations_at(sorted(self._of.get(owner, ())))
         self._of[owner] = {int(found.id) for found in known if found.removed is None}
         return self._of[owner]
 
     def _find(self) -> None:
         if not self._found:
-            for found in self._journal.registrations(broad_registrations(self._snapshot())):
+            for found in self._journal.registrations_at(broad_registrations(self._snapshot())):
                 self.note(found.subscription.owner, int(found.id))
             self._found = True
 

@@ -7,7 +7,7 @@ import hmac
 import os
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import RLock
 
 from triplecast.compile.refusals import operators_of
@@ -45,7 +45,7 @@ class Subscribed:
     """The subscriber's name for it."""
     registration: int
     """Its permanent number: the journal position that added it."""
-    ticket: str
+    ticket: str = field(repr=False)
     """The secret that renews or cancels it, of which the journal keeps the hash; empty where the source has none."""
     cost: str
     """``narrow``, ``predicate`` or ``broad`` (`registry.admission.Admission`)."""
@@ -82,9 +82,17 @@ class Registry:
         Takes no lock: it may parse a long text or call a worker."""
         try:
             check_fields(subscription)
-            return examine(subscription, self._documents != "graph", self.index.operators())._replace(named=named)
+            found = examine(
+                subscription, self._documents != "graph", self.index.operators(), has_taxonomy=self.has_taxonomy
+            )
+            return found._replace(named=named)
         except (QuerySyntaxError, QueryRefused, InputError) as error:
             return error
+
+    def has_taxonomy(self) -> bool:
+        """Whether the next publication is matched with a taxonomy."""
+        head = self._journal.head()
+        return any(version.lines for version in self._journal.taxonomies(head, head).versions)
 
     def change(
         self,

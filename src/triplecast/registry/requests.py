@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 
-from triplecast.errors import InputError, QueryRefused, QuerySyntaxError, TriplecastError
-from triplecast.journal import Clock, Journal, system_clock
+from triplecast.driver import check_progress
+from triplecast.errors import InputError, QueryRefused, QuerySyntaxError, StorageFault, TriplecastError
+from triplecast.journal import Clock, Journal, JournalFile, system_clock
+from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import API, FOREVER, Lease, read_lease
-from triplecast.outbox import Outbox
+from triplecast.outbox import Outbox, OutboxReader
 from triplecast.registry.admission import AdmittedSubscription
 from triplecast.registry.lines import SubscriptionFault, subscription_of
 from triplecast.registry.listing import read_page
@@ -22,20 +24,53 @@ Fields = Mapping[str, object]
 Answer = dict[str, object]
 
 
+class ReadingRequests:
+    """Answers to requests that change nothing, which need not come from the folder's writer."""
+
+    def __init__(
+        self,
+        journal: JournalFile,
+        outbox: OutboxReader,
+        operators: Callable[[], OperatorSet],
+        clock: Clock = system_clock,
+    ) -> None:
+        self._journal = journal
+        self._outbox = outbox
+        self._operators = operators
+        self._clock = clock
+        self.known: Mapping[str, Callable[[Fields], Answer]] = {"list": self._list, "status": self._status}
+
+    def _list(self, fields: Fields) -> Answer:
+        """A page of at most `PAGE` live subscriptions beyond registration ``after``, of one ``owner``."""
+        owner = None if fields.get("owner") is None else _text(fields, "owner")
+        page = read_page(self._journal, self._operators(), self._clock(), _number(fields, "after", 0), PAGE, owner)
+        return {"subscriptions": [asdict(each) for each in page.subscriptions], "after": page.after}
+
+    def _status(self, _: Fields) -> Answer:
+        check_progress(self._journal, self._outbox)
+        journal, state = self._journal, self._outbox.state
+        return {
+            "subscriptions": journal.count_live(self._clock()),
+            "position": journal.head(),
+            "decided": state.told,
+            "settled": state.progress,
+            "publications_left": journal.count_publications(state.told),
+            "sequence": state.sequence,
+            "documents": journal.settings().get(DOCUMENTS),
+        }
+
+
 class Requests:
     """Answers requests for one folder, for its writer."""
 
     def __init__(self, registry: Registry, journal: Journal, outbox: Outbox, clock: Clock = system_clock) -> None:
         self._registry = registry
-        self._journal = journal
         self._outbox = outbox
-        self._clock = clock
         self._known: Mapping[str, Callable[[Fields], Answer]] = {
             "subscribe": self._subscribe,
             "unsubscribe": self._unsubscribe,
             "renew": self._renew,
-            "list": self._list,
-            "status": self._status,
+            **ReadingRequests(journal, outbox, registry.index.operators, clock).known,
             "prune": self._prune,
         }
 
@@ -50,18 +85,7 @@ class Requests:
 
     def answer(self, fields: object) -> Answer:
         """The answer to a request: what it gives, or `error` and `hint`."""
-        try:
-            if not isinstance(fields, dict):
-                raise InputError("the request is no JSON object", 'send {"request": "status"}')
-            name = fields.get("request")
-            known = self._known.get(name) if isinstance(name, str) else None
-            if known is None:
-                raise InputError(f"there is no request {name!r}", f"known are {', '.join(self._known)}")
-            return known(fields)
-        except InputError as error:
-            return {"error": error.what, "hint": error.hint}
-        except TriplecastError as error:
-            return {"error": str(error), "hint": ""}
+        return answer_by(self._known, fields)
 
     def _subscribe(self, fields: Fields) -> Answer:
         """``subscriptions``: objects as in a ``.jsonl`` file, of which each may lack its ``id``; ``lease``."""
@@ -87,29 +111,27 @@ class Requests:
         lease = _lease_of(fields)
         return {"expires": self._registry.renew(API, _text(fields, "id"), _ticket(fields), lease)}
 
-    def _list(self, fields: Fields) -> Answer:
-        """A page of at most `PAGE` live subscriptions beyond registration ``after``, of one ``owner``."""
-        owner = None if fields.get("owner") is None else _text(fields, "owner")
-        page = read_page(
-            self._journal, self._registry.index.operators(), self._clock(), _number(fields, "after", 0), PAGE, owner
-        )
-        return {"subscriptions": [asdict(each) for each in page.subscriptions], "after": page.after}
-
-    def _status(self, fields: Fields) -> Answer:
-        journal, state = self._journal, self._outbox.state
-        return {
-            "subscriptions": journal.count_live(self._clock()),
-            "position": journal.head(),
-            "decided": state.told,
-            "settled": state.progress,
-            "publications_left": journal.count_publications(state.told),
-            "sequence": state.sequence,
-            "documents": journal.settings().get(DOCUMENTS),
-        }
-
     def _prune(self, fields: Fields) -> Answer:
         """Notifications up to ``sequence``, which their subscribers have."""
         return {"pruned": self._outbox.prune(_number(fields, "sequence"))}
+
+
+def answer_by(known: Mapping[str, Callable[[Fields], Answer]], fields: object) -> Answer:
+    """The answer to a request by those that are `known`."""
+    try:
+        if not isinstance(fields, dict):
+            raise InputError("the request is no JSON object", 'send {"request": "status"}')
+        name = fields.get("request")
+        answer = known.get(name) if isinstance(name, str) else None
+        if answer is None:
+            raise InputError(f"there is no request {name!r}", f"known are {', '.join(known)}")
+        return answer(fields)
+    except InputError as error:
+        return {"error": error.what, "hint": error.hint}
+    except StorageFault as error:
+        return {"error": f"{error.path}: {error.found}", "hint": error.hint}
+    except TriplecastError as error:
+        return {"error": str(error), "hint": ""}
 
 
 def _outcome(outcome: Subscribed | Refusal) -> Answer:

@@ -1,5 +1,4 @@
-"""The index kept in step with the journal's registry, of which it is a cache: brought up to date, rebuilt, compacted.
-An outbox ahead of its journal is a fault."""
+"""The index kept in step with the journal's registry, of which it is a cache: updated, rebuilt, compacted."""
 
 from __future__ import annotations
 
@@ -18,7 +17,6 @@ from triplecast.languages import parse_template
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
 from triplecast.model.subscription import Registration
 from triplecast.operators.failure_hints import missing_modules
-from triplecast.outbox import Outbox
 
 AT_ONCE = MERGE_LIMIT
 """Records of the registry that are in memory together while an index is brought up to date; the subscriptions of one
@@ -99,6 +97,8 @@ class IndexUpkeep:
 
     def close(self) -> None:
         self._compactor.close()
+        self._index.close()
+        self.snapshot = self._index.snapshot()
 
 
 class Compactor:
@@ -174,7 +174,7 @@ def unread_subscriptions(journal: JournalFile, snapshot: Snapshot) -> tuple[str,
     other arguments now): a line for each of the first `NAMED`, and how many more."""
     ended = {*snapshot.removals.registration.tolist()}
     reasons = {each.registration: each.reason for each in snapshot.refused if each.registration not in ended}
-    first = journal.registrations(sorted(reasons)[:NAMED])
+    first = journal.registrations_at(sorted(reasons)[:NAMED])
     lines = [
         f"subscription {each.subscription.name!r} is no longer evaluated: {reasons[each.id]}; subscribe again, or "
         "declare the operator as it was"
@@ -204,14 +204,6 @@ def open_index(
     if not changed and not is_valid:
         index.apply([], covers=journal.head(), needed_from=matched)
     return index.snapshot()
-
-
-def check_progress(journal: JournalFile, outbox: Outbox) -> None:
-    """Raises `StorageFault` where more has been matched than the journal holds: it has lost its end."""
-    head = journal.head()
-    if outbox.told > head:
-        found = f"it ends at position {head}, but {outbox.told} has been matched"
-        raise StorageFault(journal.where, found, "restore journal and outbox from one copy")
 
 
 def update_index(

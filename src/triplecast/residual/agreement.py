@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded
+from triplecast.model.match import PAIR_BYTES, TOO_LONG
 from triplecast.residual.calculation import Calculation
 from triplecast.residual.conditions import PublicationConditions
 from triplecast.residual.plans import UNBOUND, ComparedBranch, PlannedPart, ResidualPlan, Row, Steps
@@ -97,13 +98,13 @@ def _sift_pair(plan: ResidualPlan, rows: JoinRows, conditions: PublicationCondit
         return NO_MATCH
     made: list[Row] = list(map(part.shown, solved.rows))  # type: ignore[arg-type]
     text = conditions.terms.text
-    return Verdict(write_rows(plan.combination.names, in_order(made, text), text))
+    return _write_verdict(plan.combination.names, made, text)
 
 
-def combine_rows(plan: ResidualPlan, rows: JoinRows, text: Callable[[int], str]) -> bytes | None:
-    """The bindings that plain join rows make together; None for no match. Nothing is calculated."""
+def combine_rows(plan: ResidualPlan, rows: JoinRows, text: Callable[[int], str]) -> Verdict:
+    """What plain join rows make together. Nothing is calculated."""
     parts = [_PartSolved(part, Solved(_compared(part, rows), ()), []) for part in plan.parts]
-    return _Answer(plan).verdict(parts, text).bindings
+    return _Answer(plan).verdict(parts, text)
 
 
 class _Solver:
@@ -224,7 +225,7 @@ class _Answer:
         if not made:
             return NO_MATCH
         made = list(dict.fromkeys(made)) if combination.distinct else made
-        return Verdict(write_rows(combination.names, in_order(made, text), text))
+        return _write_verdict(combination.names, made, text)
 
     def _open_rows(self, parts: Sequence[_PartSolved], made: Sequence[Row]) -> list[tuple[Group, OpenRow]]:
         if self._plan.by_row:
@@ -263,16 +264,26 @@ def in_order(made: list[Row], text: Callable[[int], str]) -> list[Row]:
     return made
 
 
-def write_rows(names: Sequence[str], rows: Iterable[Row], text: Callable[[int], str]) -> bytes:
-    """`MatchedBatch.bindings` of one pair: a row after the other, unbound names left out."""
+def _write_verdict(names: Sequence[str], made: list[Row], text: Callable[[int], str]) -> Verdict:
+    bindings = write_rows(names, in_order(made, text), text)
+    return Verdict(undecided=TOO_LONG) if bindings is None else Verdict(bindings)
+
+
+def write_rows(names: Sequence[str], rows: Sequence[Row], text: Callable[[int], str]) -> bytes | None:
+    """`MatchedBatch.bindings` of one pair: a row after the other, unbound names left out; None for too many bytes."""
     heads = [f"{json.dumps(name, ensure_ascii=False)}:" for name in names]
-    written: dict[int, str] = {}
+    written: dict[int, str] = {UNBOUND: ""}
     for row in rows:
         for term in row:
-            if term not in written and term != UNBOUND:
+            if term not in written:
                 written[term] = json.dumps(text(term), ensure_ascii=False)
+    if len(rows) * (sum(map(len, heads)) + len(heads) * max(map(len, written.values()))) > PAIR_BYTES // 8:
+        size = sum(len(head) + len(written[term]) for row in rows for head, term in zip(heads, row, strict=True))
+        if size > PAIR_BYTES + len(rows) * sum(map(len, heads)):
+            return None
     objects = (
         ",".join([head + written[term] for head, term in zip(heads, row, strict=True) if term != UNBOUND])
         for row in rows
     )
-    return f"[{','.join([f'{{{each}}}' for each in objects])}]".encode()
+    bindings = f"[{','.join([f'{{{each}}}' for each in objects])}]".encode()
+    return bindings if len(bindings) <= PAIR_BYTES else None

@@ -48,6 +48,8 @@ class PublicationConditions:
         """By number."""
         self.judged: dict[Step, dict[Row, int]] = {}
         """What filters say of rows (`rows.sift`)."""
+        self.judgements = 0
+        """How often they were looked at for that."""
         self.dearest = 0
         """The most steps that a filter took on a row."""
         self.pairs: list[int] = []

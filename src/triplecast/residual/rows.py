@@ -20,6 +20,8 @@ FAILS = -3
 """What a filter says of a row; a number from 0 is the condition that it needs."""
 WAITS = 0
 """What several filters say."""
+JUDGED = 250_000
+"""Rows after which what filters said of rows is forgotten: it can be found again."""
 _BARE_STEPS = 4
 """At least what an evaluation takes that calls an operator and does nothing else, without what long terms take."""
 _NOTHING: frozenset[str] = frozenset()
@@ -96,6 +98,10 @@ def sift(row: Row, steps: Steps, conditions: PublicationConditions, waiting: lis
             of_step = judged[step] = {}
         outcome = of_step.get(row)
         if outcome is None:
+            conditions.judgements += 1
+            if conditions.judgements % JUDGED == 0:
+                judged.clear()
+                of_step = judged[step] = {}
             outcome = of_step[row] = _judge(step, row, steps, conditions)
         if outcome >= 0:
             waiting.append(outcome)

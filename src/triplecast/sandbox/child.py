@@ -1,11 +1,13 @@
 """The script of a sandbox's child: answer requests with one function, under limits.
 
 It is run by its path, so that the package around it is not imported, with the arguments
-`function seconds memory answer parent trusted modules…`; PYTHONPATH is the parent's `search_path`.
+`function seconds wall memory answer parent trusted modules…`; PYTHONPATH is the parent's `search_path`.
 
 It first imports the modules and the function, then limits itself: memory is bounded, no core is dumped, and unless the
 function is trusted neither Python nor native code can open a file or socket (a limit of no new descriptors). So a
 function's module must import all that it needs at its own import.
+
+A timer of the kernel ends it at its limit of CPU time.
 
 It does not outlive its parent. An idle child reads the end of its requests; at work, an alarm ends it a second after
 its limit; on Linux the kernel ends it together with the thread that started it, if that is the main thread (the end
@@ -133,9 +135,10 @@ def write(pipe: int, kind: bytes, payload: bytes, number: bytes = _BEFORE_REQUES
             view = view[os.write(pipe, view) :]
 
 
-def serve(function: Function, requests: BinaryIO, answers: int, seconds: float, longest: int) -> None:
-    """Answer requests in order until the pipe ends. A request that does not fit into memory ends the child. A process
-    that the function forked and that returns from it ends silently: the pipes are not its own."""
+def serve(function: Function, requests: BinaryIO, answers: int, cpu: float, wall: float, longest: int) -> None:
+    """Answer requests in order until the pipe ends, each within `cpu` seconds of CPU time (0: any) and `wall` seconds.
+    A request that does not fit into memory ends the child. A process that the function forked and that returns from it
+    ends silently: the pipes are not its own."""
     own = os.getpid()
     while True:
         header = requests.read(_HEADER_SIZE)
@@ -149,17 +152,19 @@ def serve(function: Function, requests: BinaryIO, answers: int, seconds: float, 
             return
         if len(request) < length:
             return
-        signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)
+        signal.setitimer(signal.ITIMER_REAL, wall + _GRACE)
+        signal.setitimer(signal.ITIMER_PROF, cpu)
         kind, payload = call(function, request, longest)
         if os.getpid() != own:
             return
         signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         del request
         write(answers, kind, payload, number)
 
 
 def main(arguments: list[str]) -> int:
-    name, seconds, memory, longest, parent, trusted, *modules = arguments
+    name, seconds, wall, memory, longest, parent, trusted, *modules = arguments
     own = os.getpid()
     requests, answers = take_pipes()
     die_with(int(parent))
@@ -177,7 +182,8 @@ def main(arguments: list[str]) -> int:
         return 0
     limit_resources(int(memory), trusted == "1")
     write(answers, b"R", b"")
-    serve(function, requests, answers, float(seconds), int(longest))
+    cpu = 0.0 if trusted == "1" else float(seconds)
+    serve(function, requests, answers, cpu, float(wall), int(longest))
     return 0
 
 

@@ -48,8 +48,9 @@ class Limits:
     """What one request may use. The others hold even on a system that cannot limit memory."""
 
     seconds: float
-    """Wall time from the moment the child begins the request. A request that overruns is repeated once, alone, in a
-    fresh child (`Sandbox.map`), so it may take twice this and the start of a child."""
+    """CPU time of the child from the moment it begins the request, so that a busy machine changes no answer; of
+    `trusted` code, which may wait for others, wall time. A request that overruns is repeated once, alone, in a fresh
+    child (`Sandbox.map`), so it may take twice this and the start of a child."""
     memory: int
     """Bytes of address space beyond what the child uses once its function is imported."""
     answer: int
@@ -58,6 +59,12 @@ class Limits:
     """The function is the user's own code: it may open files and sockets and sees the whole environment."""
     start: float = 120.0
     """Seconds for the child to start and import what it needs."""
+    patience: float = 20.0
+    """How many times `seconds` the wall time may be, unless `trusted`: only a stopped child needs more."""
+
+    @property
+    def wall(self) -> float:
+        return self.seconds if self.trusted else self.seconds * self.patience
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +145,7 @@ class Child:
             done += 1
             answered(payload if kind == ANSWER else RequestFailure(_KINDS[kind], payload.decode("utf-8", "replace")))
 
-        self._converse(feed, take, lambda: done == len(requests), self._limits.seconds)
+        self._converse(feed, take, lambda: done == len(requests), self._limits.wall)
 
     def kill(self) -> None:
         """Kill the child and all that it started. Idempotent."""
@@ -232,7 +239,9 @@ class Child:
             number = -status
             name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
             if number == signal.SIGALRM:  # its own alarm: this process noticed too late
-                return _overrun(self._limits.seconds)
+                return _overrun(self._limits.wall)
+            if number == signal.SIGPROF:
+                return RequestFailure("timeout", f"no answer within {self._limits.seconds:g} s of CPU time")
             if b"memory allocation of" in self._stderr:  # what Rust's allocator prints before it aborts
                 return RequestFailure("memory", "native code could not allocate memory")
             return RequestFailure("crash", f"the child was ended by signal {name}")
@@ -294,7 +303,8 @@ class _Feed:
 
 def _arguments(limits: Limits) -> list[str]:
     in_main_thread = threading.current_thread() is threading.main_thread()
-    numbers = (limits.seconds, limits.memory, limits.answer, os.getpid() if in_main_thread else 0, int(limits.trusted))
+    parent = os.getpid() if in_main_thread else 0
+    numbers = (limits.seconds, limits.wall, limits.memory, limits.answer, parent, int(limits.trusted))
     return [str(number) for number in numbers]
 
 

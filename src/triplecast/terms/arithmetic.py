@@ -1,26 +1,17 @@
 """Arithmetic of SPARQL 17.3 on terms, with the promotion integer, decimal, float, double (semantics 3.3 and 3.4).
 
-Results are exact or an error: an integer beyond 64 bits and a decimal of more than 18 significant digits raise
-`ValueFault`. Only the quotient of exact numbers is rounded, to 18 significant digits (half to even). Floats and doubles
-follow IEEE 754; a float's result is rounded from the double's. Date arithmetic, no part of SPARQL 1.1, is an error.
+Results are exact or an error: an integer beyond 64 bits and a decimal of more than 18 digits on either side of its
+point raise `ValueFault`. Only the quotient of exact numbers is rounded, to 18 digits after the point (half to even).
+Floats and doubles follow IEEE 754; a float's result is rounded from the double's. Date arithmetic, no part of SPARQL
+1.1, is an error.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from decimal import (
-    ROUND_CEILING,
-    ROUND_FLOOR,
-    ROUND_HALF_EVEN,
-    Context,
-    Decimal,
-    DivisionByZero,
-    Inexact,
-    InvalidOperation,
-    Overflow,
-    Underflow,
-)
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from fractions import Fraction
 from operator import add, mul, sub
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -31,8 +22,9 @@ from triplecast.model.algebra import Term
 from triplecast.terms.compare import ValueFault, as_double
 from triplecast.terms.values import (
     LARGEST_INTEGER,
-    SIGNIFICANT_DIGITS,
+    MOST_DIGITS,
     SMALLEST_INTEGER,
+    WIDE,
     XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_FLOAT,
@@ -47,15 +39,8 @@ _INTEGER = NamedNode(XSD_INTEGER)
 _DECIMAL = NamedNode(XSD_DECIMAL)
 _FLOAT = NamedNode(XSD_FLOAT)
 _DOUBLE = NamedNode(XSD_DOUBLE)
-_EXACT = Context(prec=2 * SIGNIFICANT_DIGITS + 1, traps=[Inexact, InvalidOperation])
-_DECIMALS = Context(prec=SIGNIFICANT_DIGITS, traps=[Inexact])
-_QUOTIENT = Context(
-    prec=SIGNIFICANT_DIGITS,
-    rounding=ROUND_HALF_EVEN,
-    traps=[DivisionByZero, InvalidOperation, Overflow, Underflow],
-)
 _OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({"+": add, "-": sub, "*": mul})
-_EXACT_OPERATIONS = MappingProxyType({"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply})
+_EXACT_OPERATIONS = MappingProxyType({"+": WIDE.add, "-": WIDE.subtract, "*": WIDE.multiply})
 
 
 def calculate(operator: str, left: Term, right: Term) -> Literal:
@@ -119,19 +104,22 @@ def integer_term(number: int) -> Literal:
 
 
 def decimal_term(number: Decimal) -> Literal:
-    """Return an xsd:decimal in XSD 1.1's canonical form. Raises `ValueFault` beyond 18 significant digits."""
-    try:
-        normal = number.normalize(_DECIMALS)
-    except Inexact as error:
-        raise ValueFault("a decimal result has more than 18 significant digits") from error
+    """Return an xsd:decimal in XSD 1.1's canonical form. Raises `ValueFault` beyond 18 digits on either side."""
+    normal = number.normalize(WIDE)
+    exponent = normal.as_tuple().exponent
+    if normal.adjusted() >= MOST_DIGITS or not isinstance(exponent, int) or exponent < -MOST_DIGITS:
+        raise ValueFault("a decimal result has more than 18 digits on one side of its point")
     return Literal(decimal_text(normal), datatype=_DECIMAL)
+
+
+def rounded_decimal(number: Fraction) -> Literal:
+    """Return the xsd:decimal of 18 digits after the point that is nearest, of two the even one. Raises `ValueFault`."""
+    return decimal_term(WIDE.scaleb(round(number * 10**MOST_DIGITS), -MOST_DIGITS))
 
 
 def decimal_text(number: Decimal) -> str:
     if not number:
         return "0"
-    if abs(number.adjusted()) > 4_000:
-        raise ValueFault("a decimal result is out of range")
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -172,20 +160,13 @@ def _calculate_exactly(operator: str, first: Number, second: Number) -> Literal:
         return _divide_exactly(first, second)
     if isinstance(first, int) and isinstance(second, int):
         return integer_term(_OPERATIONS[operator](first, second))
-    try:
-        answer = _EXACT_OPERATIONS[operator](Decimal(first), Decimal(second))
-    except (Inexact, InvalidOperation) as error:
-        raise ValueFault("a decimal result has more than 18 significant digits") from error
-    return decimal_term(answer)
+    return decimal_term(_EXACT_OPERATIONS[operator](Decimal(first), Decimal(second)))
 
 
 def _divide_exactly(first: Number, second: Number) -> Literal:
     if second == 0:
         raise ValueFault("division by zero")
-    try:
-        return decimal_term(_QUOTIENT.divide(Decimal(first), Decimal(second)))
-    except (DivisionByZero, InvalidOperation, Overflow, Underflow) as error:
-        raise ValueFault("division failed: the quotient is out of range") from error
+    return rounded_decimal(Fraction(first) / Fraction(second))
 
 
 def _divide_floating(x: float, y: float) -> float:

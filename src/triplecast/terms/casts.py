@@ -1,7 +1,7 @@
 """Casts to the XSD types (SPARQL 17.5, XPath functions and operators 3.0 section 18), and RDQL's coercions.
 
 Text is trimmed of XML white space before it is read as another type. A float or double becomes the decimal of its
-shortest written form (``xsd:decimal(0.1e0)`` is 0.1), rounded to 18 significant digits.
+shortest written form (``xsd:decimal(0.1e0)`` is 0.1), rounded to 18 digits after the point.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import Decimal
+from fractions import Fraction
 from types import MappingProxyType
 
 from pyoxigraph import BlankNode, Literal, NamedNode
@@ -23,12 +24,12 @@ from triplecast.terms.arithmetic import (
     float_text,
     integer_term,
     number_of,
+    rounded_decimal,
     shortest_single,
 )
 from triplecast.terms.compare import ValueFault, as_double
 from triplecast.terms.values import (
     ILL_VALUE,
-    SIGNIFICANT_DIGITS,
     XSD_BOOLEAN,
     XSD_DATETIME,
     XSD_DECIMAL,
@@ -44,7 +45,6 @@ from triplecast.terms.values import (
 
 _BOOLEAN = NamedNode(XSD_BOOLEAN)
 _DATETIME = NamedNode(XSD_DATETIME)
-_ROUNDED = Context(prec=SIGNIFICANT_DIGITS, rounding=ROUND_HALF_EVEN)
 _XML_SPACE = " \t\n\r"
 
 TRUE = Literal("true", datatype=_BOOLEAN)
@@ -89,8 +89,6 @@ def to_integer(term: Term) -> Literal:
         raise ValueFault("INF and NaN cannot become xsd:integer")
     if kind == ValueClass.BOOLEAN or (ValueClass.EXACT <= kind <= ValueClass.DOUBLE):
         assert isinstance(exact, bool | int | float | Decimal)
-        if isinstance(exact, Decimal) and exact.adjusted() > 20:
-            raise ValueFault("an integer result exceeds 64 bits")
         return integer_term(int(exact))
     raise ValueFault(f"{term} cannot become xsd:integer")
 
@@ -101,10 +99,10 @@ def to_decimal(term: Term) -> Literal:
         if not math.isfinite(exact):
             raise ValueFault("INF and NaN cannot become xsd:decimal")
         shortest = shortest_single(exact) if kind == ValueClass.FLOAT else repr(exact)
-        return decimal_term(_ROUNDED.create_decimal(shortest))
+        return rounded_decimal(Fraction(shortest))
     if kind == ValueClass.BOOLEAN or kind == ValueClass.EXACT:
         assert isinstance(exact, bool | int | Decimal)
-        return decimal_term(_ROUNDED.create_decimal(exact if isinstance(exact, Decimal) else int(exact)))
+        return decimal_term(exact if isinstance(exact, Decimal) else Decimal(int(exact)))
     raise ValueFault(f"{term} cannot become xsd:decimal")
 
 

@@ -3,7 +3,7 @@
 Every term has a class and, in an ordered class, a place. A literal is `ILL` if its text is outside the lexical space of
 its datatype, or if its datatype is none of those below (``xsd:duration``, ``xsd:dateTimeStamp`` and the types derived
 from ``xsd:string`` are not recognised). Limits beyond XSD's: integers fit 64 bits with sign, decimals have at most 18
-significant digits, years and each field of a duration have at most 18 digits.
+digits on either side of the point, years and each field of a duration have at most 18 digits.
 
 Promotion: an exact number (integer or decimal) becomes a double by rounding to nearest even, and a *float* through that
 double (rounded twice), so that one float64 is enough for comparisons with floats.
@@ -36,8 +36,8 @@ XSD_DATETIME = XSD + "dateTime"
 
 LARGEST_INTEGER = 2**63 - 1
 SMALLEST_INTEGER = -(2**63)
-SIGNIFICANT_DIGITS = 18
-"""Most digits of a decimal without leading and trailing zeros; beyond, the literal is ill-typed."""
+MOST_DIGITS = 18
+"""Most digits of a decimal on either side of its point, without leading and trailing zeros; beyond, it is ill-typed."""
 
 
 class ValueClass(IntEnum):
@@ -86,8 +86,8 @@ _DECIMAL = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))")
 _DOUBLE = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|INF)|NaN")
 _MONTHS = re.compile(r"(-?)P(?:([0-9]+)Y)?(?:([0-9]+)M)?")
 _DAY_TIME = re.compile(r"(-?)P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:\.([0-9]+))?S)?)?")
-_WIDE = Context(prec=120)
-"""Wide enough for every sum of duration fields to be exact."""
+WIDE = Context(prec=120)
+"""Wide enough for every sum and product of decimals, and every sum of duration fields, to be exact."""
 
 INTEGER_BOUNDS: dict[str, tuple[int, int]] = {
     XSD + "integer": (SMALLEST_INTEGER, LARGEST_INTEGER),
@@ -252,13 +252,10 @@ def _decimal(lexical: str) -> Value:
     match = _DECIMAL.fullmatch(lexical)
     if match is None:
         return ILL_VALUE
-    fraction = (match[3] or match[4] or "").rstrip("0")
-    digits = ((match[2] or "") + fraction).lstrip("0")
-    significant = digits.rstrip("0")
-    if len(significant) > SIGNIFICANT_DIGITS:
+    whole, fraction = (match[2] or "").lstrip("0"), (match[3] or match[4] or "").rstrip("0")
+    if len(whole) > MOST_DIGITS or len(fraction) > MOST_DIGITS:
         return ILL_VALUE
-    exponent = len(digits) - len(significant) - len(fraction)
-    return Value(ValueClass.EXACT, Decimal(f"{match[1]}{significant}E{exponent}") if significant else Decimal(0))
+    return Value(ValueClass.EXACT, Decimal(f"{match[1]}{whole}.{fraction}") if whole or fraction else Decimal(0))
 
 
 def _boolean(lexical: str) -> Value:
@@ -302,7 +299,7 @@ def _field(digits: str | None) -> int | None:
     if digits is None:
         return 0
     significant = digits.lstrip("0")
-    return None if len(significant) > SIGNIFICANT_DIGITS else int(significant or "0")
+    return None if len(significant) > MOST_DIGITS else int(significant or "0")
 
 
 def _months(lexical: str) -> Value:
@@ -321,11 +318,11 @@ def _day_time(lexical: str) -> Value:
         return ILL_VALUE
     days, hours, minutes, seconds = (_field(match[group]) for group in (2, 3, 4, 5))
     fraction = (match[6] or "").rstrip("0")
-    if days is None or hours is None or minutes is None or seconds is None or len(fraction) > SIGNIFICANT_DIGITS:
+    if days is None or hours is None or minutes is None or seconds is None or len(fraction) > MOST_DIGITS:
         return ILL_VALUE
     whole = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
-    total = _WIDE.add(Decimal(whole * 1000), Decimal(f"0.{fraction}E3" if fraction else 0))
-    return Value(ValueClass.DAYTIMEDURATION, _WIDE.minus(total) if match[1] else total)
+    total = WIDE.add(Decimal(whole * 1000), Decimal(f"0.{fraction}E3" if fraction else 0))
+    return Value(ValueClass.DAYTIMEDURATION, WIDE.minus(total) if match[1] else total)
 
 
 _READERS = {

@@ -48,7 +48,17 @@ def test_match_prints_a_json_line_a_match_and_nothing_else_on_stdout(
             "publication": "urn:triplecast:document:1.ttl",
             "subscription": "titles.rq",
             "change": "added",
-            "bindings": [{"s": "<https://example.org/1>", "t": '"Air"'}],
+            "answer": {
+                "head": {"vars": ["s", "t"]},
+                "results": {
+                    "bindings": [
+                        {
+                            "s": {"type": "uri", "value": "https://example.org/1"},
+                            "t": {"type": "literal", "value": "Air"},
+                        }
+                    ]
+                },
+            },
         }
     ]
     counts = json.loads(err)
@@ -72,10 +82,10 @@ def test_files_that_are_no_documents_are_named_and_counted(desk: Path, capsys: p
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("skipped 7 files (an unknown extension, a link or a pipe): 0.csv, 1.csv,")
     assert told[0].endswith("4.csv and 2 more")
-    (desk / "subscriptions" / "more.sparql").write_text("ASK { ?s ?p ?o }")
+    (desk / "subscriptions" / "more.sql").write_text("ASK { ?s ?p ?o }")
     assert match(desk) == 0
     told = capsys.readouterr().err.splitlines()
-    assert told[0].endswith("among the subscriptions, which are read from .rq, .rdql, .jsonl files: more.sparql")
+    assert told[0].endswith("among the subscriptions, which are read from .rq, .sparql, .rdql, .jsonl files: more.sql")
     assert told[-1].endswith("0 subscriptions refused, 8 files skipped")
 
 
@@ -171,7 +181,7 @@ def test_a_subscription_in_an_unknown_language_stops_no_other(desk: Path, capsys
     assert match(desk, "--json") == 1
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 1
-    assert err.startswith(f"{desk / 'subscriptions' / 'more.jsonl'}:1: language klingon is refused")
+    assert err.startswith(f"{desk / 'subscriptions' / 'more.jsonl'}:1: alien: language klingon is refused")
 
 
 def test_explain_says_why_and_why_not(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,7 +189,8 @@ def test_explain_says_why_and_why_not(desk: Path, capsys: pytest.CaptureFixture[
     assert main(["explain", document, str(desk / "subscriptions" / "titles.rq")]) == 0
     assert "titles.rq matches urn:triplecast:document:1.ttl" in capsys.readouterr().out
     assert main(["explain", document, str(desk / "subscriptions" / "titles.rq"), "--json"]) == 0
-    assert isinstance(json.loads(capsys.readouterr().out)["solutions"][0], dict)
+    (solution,) = json.loads(capsys.readouterr().out)["answer"]["results"]["bindings"]
+    assert solution["t"] == {"type": "literal", "value": "Air"}
     assert main(["explain", document, str(desk / "subscriptions" / "titles.rq"), "--graph", "urn:other"]) == 2
     assert "it has urn:triplecast:document:1.ttl" in capsys.readouterr().err
     assert main(["explain", document, str(desk / "subscriptions" / "long.rq")]) == 3
@@ -205,8 +216,12 @@ def test_notifications_of_an_engine(desk: Path, capsys: pytest.CaptureFixture[st
     assert main(["notifications", str(desk / "state"), "--json"]) == 0
     (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (row["sequence"], row["subscription"], row["owner"], row["version"]) == (1, "titles", "ada", 1)
-    assert row["bindings"] == [{"s": "<https://example.org/1>"}]
+    assert row["answer"]["results"]["bindings"] == [{"s": {"type": "uri", "value": "https://example.org/1"}}]
     assert main(["notifications", str(desk / "state"), "--since", "1"]) == 3
+    for found, *options in ((1, "--owner", "ada"), (0, "--owner", "bob"), (1, "--subscription", "titles")):
+        assert main(["notifications", str(desk / "state"), *options]) == (0 if found else 3)
+        assert capsys.readouterr().out.count("\n") == found
+    assert main(["notifications", str(desk / "state"), "--owner", "ada", "--undecided"]) == 2
 
 
 def test_what_was_rejected_and_what_was_not_decided_is_listed(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,6 +271,41 @@ def test_following_waits_for_the_folder(
     monkeypatch.setattr("triplecast.cli.notifications.sleep", publish_then_interrupt)
     assert main(["notifications", str(desk / "later"), "--follow"]) == 130
     assert "titles  https://example.org/doc v1" in capsys.readouterr().out
+
+
+def test_who_follows_one_owner_gets_each_once_and_passes_over_the_others(
+    desk: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import triplecast
+    from triplecast.outbox.reader import OutboxReader
+
+    starts: list[object] = []
+    read = OutboxReader.notifications
+
+    def noted(self: OutboxReader, since: object, *more: object) -> object:
+        starts.append(since)
+        return read(self, since, *more)  # type: ignore[arg-type]
+
+    with triplecast.Engine.open(desk / "state") as engine:
+        for name, owner in (("titles", "ada"), ("others", "bob")):
+            engine.subscribe("SELECT ?s WHERE { ?s dcterms:title ?t }", id=name, owner=owner)
+
+    def publish(seconds: float) -> None:
+        if len(starts) == 4:
+            raise KeyboardInterrupt
+        with triplecast.Engine.open(desk / "state") as engine:
+            engine.publish(RECORD, media_type="text/turtle", graph=f"urn:{len(starts)}")
+
+    monkeypatch.setattr("triplecast.cli.notifications.sleep", publish)
+    monkeypatch.setattr(OutboxReader, "notifications", noted)
+    assert main(["notifications", str(desk / "state"), "--follow", "--owner", "ada"]) == 130
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:3] for line in lines] == [
+        ["1", "titles", "urn:1"],
+        ["3", "titles", "urn:2"],
+        ["5", "titles", "urn:3"],
+    ]
+    assert [str(start).rpartition(":")[2] for start in starts] == ["0", "0", "2", "4"]
 
 
 def test_doctor_finds_everything_here(capsys: pytest.CaptureFixture[str]) -> None:

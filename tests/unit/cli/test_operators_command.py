@@ -90,8 +90,10 @@ def test_match_asks_them(place: Path) -> None:
     answer = call(place, "match", *files, "--json")
     (row,) = map(json.loads, answer.stdout.splitlines())
     assert row["publication"] == "urn:d0"
-    assert row["bindings"] == [{"n": '"5"^^<http://www.w3.org/2001/XMLSchema#integer>'}]
-    assert "in.jsonl:4: gate: the attachment <urn:pic> is no base64" in answer.stderr
+    assert row["answer"]["results"]["bindings"] == [
+        {"n": {"type": "literal", "value": "5", "datatype": "http://www.w3.org/2001/XMLSchema#integer"}}
+    ]
+    assert "in.jsonl:4: gate: urn:x: the attachment <urn:pic> is no base64" in answer.stderr
     asked = "operator <https://example.org/pictures#size>(<urn:pic>) version 2 cannot"
     assert f"undecided urn:d2 large.rq: {asked}" in answer.stderr
     assert json.loads(answer.stderr.splitlines()[-1])["work"]["operator_calls"] == 3
@@ -163,7 +165,7 @@ def test_a_field_that_is_a_slip(place: Path, row: str, told: str) -> None:
     (place / "any.rq").write_text("ASK { ?a <urn:b> ?c }")
     answer = call(place, "match", "--subscriptions", "any.rq", "--publications", "slip.jsonl", "--json")
     assert bool(answer.stdout) != bool(told)
-    assert f"rejected slip.jsonl:1: gate: {told}" in answer.stderr if told else "rejected" not in answer.stderr
+    assert f"rejected slip.jsonl:1: gate: urn:d9: {told}" in answer.stderr if told else "rejected" not in answer.stderr
 
 
 def test_a_field_that_is_missing_and_stands_there_under_another_name(place: Path) -> None:
@@ -174,7 +176,7 @@ def test_a_field_that_is_missing_and_stands_there_under_another_name(place: Path
 
 def test_explain_of_what_is_not_there_tells_the_rejects(place: Path) -> None:
     answer = call(place, "explain", "in.jsonl", "large.rq", "--graph", "urn:x", "--operators", "picture_operators")
-    assert "in.jsonl:4: gate: the attachment <urn:pic> is no base64" in answer.stderr
+    assert "in.jsonl:4: gate: urn:x: the attachment <urn:pic> is no base64" in answer.stderr
     assert answer.returncode == 2
 
 

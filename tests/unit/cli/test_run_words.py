@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from triplecast.cli import build_parser
 from triplecast.cli.run import describe_notice, describe_progress, describe_summary, exit_code
 from triplecast.outbox import UndecidedPair
@@ -60,6 +62,17 @@ def test_an_interrupt_that_left_something_says_what_was_done_and_what_is_left() 
     early = replace(stopped, left=0)
     assert "documents of the inbox not read yet" in describe_summary(early)
     assert exit_code(early) == 130
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+@pytest.mark.parametrize("matches", [0, 1])
+@pytest.mark.parametrize("rejected", [0, 1])
+def test_a_run_that_follows_ends_with_0_whatever_it_saw(interrupted: bool, matches: int, rejected: int) -> None:
+    """systemd takes any other code after SIGTERM for a failure. The tests knew codes of ``--once`` alone; this one
+    makes every combination of what a summary says."""
+    summary = replace(DONE, interrupted=interrupted, left=int(interrupted), matches=matches, reject_count=rejected)
+    assert exit_code(summary, once=False) == 0
+    assert exit_code(summary) == (130 if interrupted else 1 if rejected else 0 if matches else 3)
 
 
 def test_an_undecided_pair_is_a_line() -> None:

@@ -106,7 +106,7 @@ def test_names_that_no_encoding_or_terminal_takes_are_escaped(tmp_path: Path, lo
         if more:
             (row,) = map(json.loads, done.stdout.splitlines())
             assert row["subscription"] == "d\\xff\x1b]0;x\x07\u202e\n.rq"
-            assert row["bindings"] == [{"o": '"é\x9b"'}]
+            assert row["answer"]["results"]["bindings"] == [{"o": {"type": "literal", "value": "é\x9b"}}]
         else:
             assert b"  d\\xff\\u001B]0;x\\u0007\\u202E\\u000A.rq  " in done.stdout
             told = done.stderr.decode()

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from triplecast import Engine, StorageFault
 from triplecast.cli import main
+from triplecast.journal import Journal
+from triplecast.registry.control_client import open_requests
 
 QUERY = "SELECT ?a { ?a <http://e/p> 1 }"
 
@@ -82,5 +85,75 @@ def test_a_syntax_error_names_the_file_and_what_is_expected_once(
     (tmp_path / "a.rq").write_text("SELEC ?x { ?x ?y ?z }")
     assert main(["subscribe", str(tmp_path / "f"), str(tmp_path / "a.rq")]) == 2
     shown = capsys.readouterr().err
-    assert f"{tmp_path / 'a.rq'}: line 1:1: " in shown
+    assert f"{tmp_path / 'a.rq'}:1:1: unknown word SELEC" in shown
     assert (shown.count("a.rq"), shown.count("expected:")) == (1, 1)
+
+
+def test_a_refusal_has_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was lost between the answer to a request and the line that the command prints."""
+    query = tmp_path / "a.rq"
+    query.write_text("ASK {\n  ?s ?p ?o SERVICE <urn:e> { ?s ?p ?o } }")
+    assert main(["subscribe", str(tmp_path / "f"), str(query)]) == 2
+    assert f"{query}:2:12: SERVICE is refused: " in capsys.readouterr().err
+
+
+def test_nothing_is_written_to_a_journal_that_is_older_than_its_outbox(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """New records would take the positions of the lost ones, and new notifications the ids of earlier ones."""
+    folder, query, document = tmp_path / "f", tmp_path / "a.rq", tmp_path / "a.ttl"
+    query.write_text(QUERY)
+    document.write_text("<http://e/a> <http://e/p> 1 .")
+    with Engine.open(folder) as engine:
+        engine.subscribe(QUERY, id="rail")
+        engine.publish("<http://e/x> <http://e/p> 1 .", "text/turtle", "urn:x")
+    older = (folder / "journal.sqlite").read_bytes()
+    with Engine.open(folder) as engine:
+        for name in ("urn:y", "urn:z"):
+            engine.publish(f"<{name}> <http://e/p> 1 .", "text/turtle", name)
+    for path in (*folder.glob("*.end"), *folder.glob("journal.sqlite-*")):
+        path.unlink()
+    (folder / "journal.sqlite").write_bytes(older)
+    found = f"{folder / 'journal.sqlite'}: it ends at position 2, but 4 has been matched; restore journal and outbox"
+    for command in (
+        ["status", str(folder)],
+        ["status", str(folder), "--json"],
+        ["subscribe", str(folder), str(query)],
+        ["unsubscribe", str(folder), "rail"],
+        ["publish", str(folder), str(document)],
+        ["status", str(folder)],
+    ):
+        assert main(command) == 2
+        assert capsys.readouterr().err == f"triplecast {command[0]}: {found} from one copy\n"
+    renewal = {"request": "renew", "id": "rail", "lease": 60}
+    with pytest.raises(StorageFault, match="ends at position 2, but 4"), open_requests(folder) as ask:
+        ask(renewal)
+    with Journal.read_only(folder) as journal:
+        assert journal.head() == 2
+
+
+@pytest.mark.parametrize("left", ["outbox.sqlite", "journal.end"])
+def test_a_journal_that_is_missing_is_to_be_restored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], left: str
+) -> None:
+    folder, query, document = tmp_path / "f", tmp_path / "a.rq", tmp_path / "a.ttl"
+    query.write_text(QUERY)
+    document.write_text("<http://e/a> <http://e/p> 1 .")
+    with Engine.open(folder) as engine:
+        engine.subscribe(QUERY, id="rail")
+        engine.publish("<http://e/x> <http://e/p> 1 .", "text/turtle", "urn:x")
+    for path in folder.iterdir():
+        if path.is_file() and path.name != left:
+            path.unlink()
+    for command in (
+        ["status", str(folder)],
+        ["subscriptions", str(folder)],
+        ["unsubscribe", str(folder), "rail"],
+        ["subscribe", str(folder), str(query)],
+        ["publish", str(folder), str(document)],
+        ["run", "--inbox", str(tmp_path), "--output", str(folder), "--subscriptions", str(query)],
+    ):
+        assert main(command) == 2
+        found = f"triplecast {command[0]}: {folder}: journal.sqlite is missing; restore it from a copy\n"
+        assert capsys.readouterr().err == found
+    assert not (folder / "journal.sqlite").exists()

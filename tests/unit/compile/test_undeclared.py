@@ -38,7 +38,7 @@ def warnings(text: str, language: str = "sparql") -> tuple[str, ...]:
         ("?p <https://example.org/wild/size> ?n", f"was the operator <{WILD}size> meant?"),
         ("?p <http://example.org/wild#size> ?n", f"was the operator <{WILD}size> meant?"),
         ("?p <https://example.org/wlid#size> ?n", ""),
-        ("?p w:colours ?n", "its namespace has chance, counted, drifting and"),
+        ("?p w:colours ?n", "its namespace has chance, counted, dated and"),
         ("?p other:boats ?n", "if it is an operator, name the module that declares it (`--operators MODULE`"),
         ("?p :size ?n", ""),
         ("?p <https://schema.org/width> ?n", ""),

@@ -42,7 +42,7 @@ def test_a_publication_is_matched_when_its_receipt_is_given() -> None:
         ]
         assert (receipt.rejects, receipt.undecided) == ((), ())
         sent = list(engine.notifications())
-        assert [(n.id, n.subscription, n.owner, n.bindings) for n in sent] == [
+        assert [(n.id, n.subscription, n.owner, n.json) for n in sent] == [
             (receipt.matches[0].notification, "rail", "ada", receipt.matches[0].json),
             (receipt.matches[1].notification, "subscription-2", None, receipt.matches[1].json),
         ]
@@ -357,3 +357,15 @@ def test_a_wrong_document_among_good_ones_leaves_nothing_accepted() -> None:
         with pytest.raises(TypeError, match="not dict"):
             engine.publish_many([Document("a", b"<a:a> <a:b> 1 ."), {"id": "b"}])  # type: ignore[list-item]
         assert engine.publish("<a:a> <a:b> 1 .").publications[0].position == 1
+
+
+def test_the_name_of_a_file_is_no_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.ttl").write_text("<urn:s> <urn:p> 1 .")
+    with Engine() as engine:
+        with pytest.raises(
+            InputError, match=r"'there.ttl' is the name of a file.*publish Path\('there.ttl'\).read_bytes"
+        ):
+            engine.publish("there.ttl")
+        assert engine.publish("nowhere.ttl").rejects
+        assert engine.publish("").publications

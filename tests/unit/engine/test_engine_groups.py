@@ -24,9 +24,9 @@ def documents(count: int) -> list[Document]:
 
 def test_groups_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     taken, matched = [], []
-    commit_documents, match = Journal.commit_documents, Matcher.match
+    commit_documents, match = Journal.commit_documents, Matcher.match_pieces
     monkeypatch.setattr(Journal, "commit_documents", lambda *a: taken.append(len(a[1])) or commit_documents(*a))
-    monkeypatch.setattr(Matcher, "match", lambda *a: matched.append(len(a[2])) or match(*a))
+    monkeypatch.setattr(Matcher, "match_pieces", lambda *a: matched.append(len(a[2])) or match(*a))
     with Engine() as engine:
         monkeypatch.setattr(matching, "BYTES_AT_ONCE", 2_500)
         monkeypatch.setattr(engine_module, "BYTES_AT_ONCE", 2_500)
@@ -41,10 +41,10 @@ def test_a_backlog_is_matched_by_bytes_and_makes_no_objects(tmp_path: Path, monk
         lines = [f'<urn:{n}> <https://example.org/title> "{"x" * 1_000}" .\n'.encode() for n in range(7)]
         journal.accept([Draft(f"urn:{n}", line, line[:32], "none") for n, line in enumerate(lines)])
     matched = []
-    match = Matcher.match
-    monkeypatch.setattr(Matcher, "match", lambda *a: matched.append(len(a[2])) or match(*a))
+    match = Matcher.match_pieces
+    monkeypatch.setattr(Matcher, "match_pieces", lambda *a: matched.append(len(a[2])) or match(*a))
     monkeypatch.setattr(matching, "BYTES_AT_ONCE", 2_500)
-    monkeypatch.setattr("triplecast.engine.receipt.Match", None)
+    monkeypatch.setattr("triplecast.engine.findings.Match", None)
     with Engine.open(tmp_path) as engine:
         assert [n.publication for n in engine.notifications()] == [f"urn:{n}" for n in range(7)]
         assert matched == [3, 3, 1]
@@ -123,3 +123,24 @@ def test_an_interrupt_after_the_index_was_written_adds_nothing_twice(
         receipt = engine.publish(turtle("B"), "text/turtle", GRAPH)
         assert [match.subscription for match in receipt.matches] == ["rail"]
         assert [(n.subscription, n.version) for n in engine.notifications()] == [("rail", 1), ("rail", 2)]
+
+
+def test_matches_of_a_call_that_met_a_full_disk_are_in_the_receipt_of_the_next(tmp_path: Path) -> None:
+    """Whoever reads receipts alone publishes again what raised; no test compared these receipts with the outbox."""
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(ANY_TITLE, id="any")
+        outbox = engine._outbox._database
+        for number, between in enumerate((lambda: None, lambda: engine.subscribe(TITLES, id="rail"))):
+            big = Document(f"big-{number}", turtle(f"{number}" * 50_000).encode(), "text/turtle", f"urn:{number}")
+            ((pages,),) = outbox.ask("PRAGMA page_count")
+            outbox.ask(f"PRAGMA max_page_count={pages}")
+            with pytest.raises(StorageFull):
+                engine.publish_many([big])
+            outbox.ask("PRAGMA max_page_count=1073741823")
+            between()
+            first, second, third = engine.publish_many([big, big, *documents(1)])
+            assert [publication.outcome for publication in first.publications] == ["unchanged"]
+            assert [match.subscription for match in first.matches] == ["any"]
+            assert second.matches == () == engine.publish_many([big])[0].matches
+            assert len(third.matches) == (number == 0)
+        assert len(list(engine.notifications())) == 3

@@ -109,8 +109,8 @@ def test_commits_that_failed_are_made_up_for(tmp_path: Path, seed: int, monkeypa
     mine = [notification for notification in engine.notifications() if notification.publication != "urn:last"]
     engine.close()
     expected = told(steps)
-    assert [(n.publication, n.version, n.subscription, n.bindings) for n in mine] == [
-        (n.publication, n.version, n.subscription, n.bindings) for n in expected
+    assert [(n.publication, n.version, n.subscription, n.json) for n in mine] == [
+        (n.publication, n.version, n.subscription, n.json) for n in expected
     ]
 
 

@@ -32,11 +32,10 @@ def test_texts_are_no_subscriptions(given: Any) -> None:
         assert engine.subscribe_many([]) == []
 
 
-def test_a_closed_engine_in_memory_cannot_be_opened_again() -> None:
-    engine = Engine()
-    engine.close()
-    with pytest.raises(StorageFault, match="it has been closed; what it held is gone; begin with a new one"):
-        list(engine.subscriptions())
+@pytest.mark.parametrize("path", ["rail.rq", "/data/rail.rdql"])
+def test_the_name_of_a_file_is_no_query(path: str) -> None:
+    with Engine() as engine, pytest.raises(InputError, match="is the name of a file, not a query; subscribe Path"):
+        engine.subscribe(path)
 
 
 @pytest.mark.parametrize("wrong", ["\ud800", 7, ["ada"]])
@@ -78,7 +77,7 @@ def test_a_document_field_of_another_type_is_named(field: str) -> None:
 def test_a_graph_has_the_limit_of_a_term_and_its_reject_is_short() -> None:
     with Engine() as engine:
         (reject,) = engine.publish(turtle("A"), "text/turtle", "https://example.org/" + "x" * (1 << 20)).rejects
-    assert "1048576 are allowed" in reject.reason
+    assert "4096 are allowed" in reject.reason
     assert len(reject.source) < 20_000
 
 
@@ -159,3 +158,19 @@ def test_a_name_has_a_limit(field: str) -> None:
         with pytest.raises(InputError, match=f"the {field} of a subscription has 4,097 characters; 4,096 are allowed"):
             engine.subscribe("SELECT ?a { ?a <http://e/p> 1 }", **{"id": "long", field: "x" * 4_097})
         assert len(list(engine.subscriptions())) == 1
+
+
+def test_a_closed_engine_holds_no_file(tmp_path: Path) -> None:
+    """What is still open by then is counted: a segment stayed mapped, which no test asked about."""
+
+    def held() -> set[str]:
+        opened = [os.readlink(entry.path) for entry in os.scandir("/proc/self/fd") if os.path.lexists(entry.path)]
+        return {name for name in (*opened, *Path("/proc/self/maps").read_text().split()) if str(tmp_path) in name}
+
+    for number in range(2):
+        engine = Engine.open(tmp_path)
+        engine.subscribe(ANY_TITLE, id=f"any-{number}")
+        engine.publish(turtle(f"title {number}"), "text/turtle")
+        assert len(held()) > 4
+        engine.close()
+        assert held() == set()

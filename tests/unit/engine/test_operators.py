@@ -178,13 +178,13 @@ def test_a_replay_tells_the_same(tmp_path: Path) -> None:
         engine.subscribe(P + "SELECT ?n { ?p a :Picture BIND(w:raises(?p) AS ?n) }", id="raises")
         for number in range(3):
             engine.publish(f"{TTL} <urn:p{number}> a :Picture .", "text/turtle")
-        first = [(each.id, each.bindings) for each in engine.notifications()]
+        first = [(each.id, each.json) for each in engine.notifications()]
         undecided = engine.undecided()
         assert (len(first), len(undecided)) == (6, 3)
     for name in ("outbox.sqlite", "outbox.sqlite-wal", "outbox.sqlite-shm", "outbox.end"):
         (tmp_path / name).unlink(missing_ok=True)
     with Engine.open(tmp_path) as engine:
-        assert [(each.id, each.bindings) for each in engine.notifications()] == first
+        assert [(each.id, each.json) for each in engine.notifications()] == first
         assert engine.undecided() == undecided
         assert engine.statistics().work.operator_calls == 0
 

@@ -68,6 +68,21 @@ def test_it_is_what_it_is_in_a_filter(engine: Engine, constraint: str, condition
     assert calls <= constraint.count("w:"), "what both ask is one call"
 
 
+def test_an_operator_may_have_no_argument(engine: Engine) -> None:
+    """O1: a predicate has zero or more arguments; its value depends on the publication alone."""
+    prefixes = f"PREFIX e: <urn:e:> PREFIX w: <{WILD}>"
+    engine.subscribe(f"SELECT ?p WHERE (?p, e:title, *) AND w:dated(){USING}", id="rdql", language="rdql")
+    engine.subscribe(f"{prefixes} SELECT ?p {{ ?p e:title ?t FILTER(!w:dated()) }}", id="undated")
+    engine.subscribe(f"{prefixes} SELECT ?p {{ ?p e:title ?t . () w:dated () }}", id="triple")
+    engine.subscribe(f"{prefixes} SELECT ?n {{ ?p e:title ?t . () w:sizes ?n }}", id="free")
+    for date, wanted in (("", {"undated", "free"}), ("; <urn:e:date> 1", {"rdql", "triple", "free"})):
+        receipt = engine.publish(f"<urn:p> <urn:e:title> 'a' {date} .", "text/turtle")
+        assert receipt.undecided == ()
+        found = {match.subscription: match.bindings for match in receipt.matches}
+        assert found.keys() == wanted
+        assert sorted(row["n"].value for row in found["free"]) == ["0", "2" if date else "1"]
+
+
 def test_explain_says_what_it_said(engine: Engine) -> None:
     engine.subscribe(f"SELECT ?p WHERE (?p e:title ?t) AND w:size(?p) > 3{USING}", id="few", language="rdql")
     engine.subscribe(f"SELECT ?p WHERE (?p e:title ?t) AND w:size(?p) > 30{USING}", id="many", language="rdql")
@@ -102,7 +117,7 @@ def test_explain_says_what_it_said(engine: Engine) -> None:
         ("xsd:integer(?t) > 1", 5, "write casts, full text and the taxonomy's functions in SPARQL", ()),
         ("<urn:triplecast:op:nothing>(?p)", 5, "no operator of this name is known", ()),
         ("x:f(?p)", 5, "the prefix x: is not declared; add USING x FOR", ()),
-        ("size(?p) > 1", 5, "unexpected size", ("!", "(", "+", "-", "a literal")),
+        ("size(?p) > 1", 5, "size has no prefix; write it with one", ()),
     ],
 )
 def test_what_is_refused_has_its_place(

@@ -42,7 +42,7 @@ def documents() -> list[Document]:
 
 
 def told(outbox: OutboxReader | Engine) -> list[tuple[str, str, str]]:
-    return [(each.subscription, each.publication, each.bindings) for each in outbox.notifications()]
+    return [(each.subscription, each.publication, each.json) for each in outbox.notifications()]
 
 
 class Watched(Performer):

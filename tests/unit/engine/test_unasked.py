@@ -283,7 +283,7 @@ def test_a_replay_tells_what_the_version_tells_that_is_declared_then(
         for path in folder.glob("outbox*") if lost else ():
             path.unlink()
         with Engine.open(folder) as engine:
-            found = [row["n"] for each in engine.notifications() for row in json.loads(each.bindings)]
+            found = [row["n"] for each in engine.notifications() for row in json.loads(each.json)]
             return [term.split('"')[1] for term in found], engine.statistics().work.operator_calls
 
     with Engine.open(folder) as engine:

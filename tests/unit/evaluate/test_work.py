@@ -16,10 +16,9 @@ from triplecast.evaluate.evaluator import LIMITS, QUERIES_A_REQUEST
 from triplecast.evaluate.functions import BUILTINS
 from triplecast.evaluate.regex import LONGEST_PATTERN, PATTERN_MEMORY, PIECES_A_STEP, replace
 from triplecast.evaluate.rows import FEW, Numbering, Row, in_canonical_order
-from triplecast.evaluate.solutions import LONGEST_BINDINGS
 from triplecast.languages import parse_query
 from triplecast.languages.tokens import FUNCTIONS
-from triplecast.model.match import INDEX_SOLUTIONS
+from triplecast.model.match import INDEX_SOLUTIONS, PAIR_BYTES
 from triplecast.model.publication import Publication
 from triplecast.terms.casts import CASTS
 from triplecast.terms.values import XSD
@@ -125,11 +124,13 @@ def test_what_is_undecided_is_so_by_steps_in_the_sandbox() -> None:
     """This pair once killed four children."""
     text = "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o . ?l <urn:x:text> ?t }"
     with Evaluator() as evaluator:
-        decisions = evaluator.decide(
-            [
-                Candidate(MANY, 1, text, "sparql"),
-                Candidate(MANY, 2, PREFIXES + "ASK { ?l :text ?t . ?s :p ?o FILTER(?t = ?o) }", "sparql"),
-            ]
+        decisions = dict(
+            evaluator.decide(
+                [
+                    Candidate(MANY, 1, text, "sparql"),
+                    Candidate(MANY, 2, PREFIXES + "ASK { ?l :text ?t . ?s :p ?o FILTER(?t = ?o) }", "sparql"),
+                ]
+            )
         )
     assert decisions[0].matched
     assert decisions[1].undecided == "budget: more than 500000 steps"
@@ -188,10 +189,10 @@ def test_the_limits_are_documented_with_their_values() -> None:
     text = (Path(__file__).parents[3] / "docs" / "language.md").read_text()
     rows = {
         "steps": f"{DEFAULT_STEPS:,}",
-        "bytes of the bindings": f"{LONGEST_BINDINGS:,}",
+        "bytes of the bindings": f"{PAIR_BYTES:,}",
         "characters of a regular expression": f"{LONGEST_PATTERN:,}",
         "memory of a regular expression": f"{PATTERN_MEMORY:,} bytes",
-        "seconds of a request, memory above the evaluator's own": f"{LIMITS.seconds:g}, {LIMITS.memory >> 20} MiB",
+        "CPU seconds of a request, memory above the evaluator's own": f"{LIMITS.seconds:g}, {LIMITS.memory >> 20} MiB",
     }
     for name, value in rows.items():
         assert f"|{name}|{value}|" in text

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from pyoxigraph import RdfFormat, Store
 
 from triplecast.errors import DocumentRejected
-from triplecast.ingest import GATE, Document, Parser
+from triplecast.ingest import GATE, Document, GateLimits, Parser
 from triplecast.ingest.feed_item import date_time
 from triplecast.ingest.parse import parse_document
 from triplecast.ingest.rdf import make_draft
@@ -41,7 +43,13 @@ RSS_1 = """<?xml version="1.0" encoding="UTF-8"?>
 <x:place rdf:resource="http://x.example/p"/><x:part rdf:parseType="Resource"><x:n>1</x:n></x:part></item>
 <rdf:Description rdf:about="http://x.example/p"><x:name>Place</x:name></rdf:Description>
 <rdf:Description rdf:about="http://x.example/unrelated"><x:name>Unrelated</x:name></rdf:Description></rdf:RDF>"""
+JSON_FEED = """{"version": "https://jsonfeed.org/version/1.1", "title": "News", "home_page_url": "http://news.example/",
+"items": [{"id": "http://news.example/1?a=1&b=2", "url": "/1?a=1&b=2", "title": "Bees & wasps",
+"summary": "Short <b>text</b>", "content_html": "<p>Long é</p>", "content_text": "Long é", "tags": ["insects"],
+"authors": [{"name": "Ann"}], "date_published": "2026-11-21T10:00:00+01:00"}]}"""
 FORMATS = {
+    "f.json": JSON_FEED,
+    "f.jsonld": JSON_FEED,
     "f.rss": RSS_2,
     "f.atom": ATOM,
     "f.rdf": RSS_1,
@@ -415,3 +423,59 @@ def test_a_podcasts_summary_is_its_description_where_it_has_no_other() -> None:
 
     assert says(of(""), '<http://purl.org/rss/1.0/description> "short"')
     assert b"short" not in of("<description>own</description>").quads
+
+
+def test_a_json_feed_gives_what_the_same_atom_feed_gives() -> None:
+    """A JSON Feed sent as ``application/json`` was accepted and gave nothing: no test sent JSON that is not JSON-LD."""
+    atom = """<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en"><title>T</title><id>http://e/f</id>
+    <link href="http://e/"/><author><name>Ann</name><uri>http://ann.example/</uri></author>
+    <entry><id>7</id><title>A</title><link href="http://e/a"/><link rel="related" href="http://other/"/>
+    <link rel="enclosure" href="http://e/a.mp3" type="audio/mpeg" length="12"/><content>text</content>
+    <published>2026-11-22</published><updated>2026-11-23T00:00:00Z</updated></entry></feed>"""
+    feed = {
+        "version": "https://jsonfeed.org/version/1",
+        "title": "T",
+        "feed_url": "http://e/f",
+        "home_page_url": "http://e/",
+        "language": "en",
+        "author": {"name": "Ann", "url": "http://ann.example/"},
+        "items": [
+            {
+                "id": 7,
+                "title": "A",
+                "url": "a",
+                "external_url": "http://other/",
+                "attachments": [{"url": "a.mp3", "mime_type": "audio/mpeg", "size_in_bytes": 12}, None, {}],
+                "content_text": "text",
+                "date_published": "2026-11-22",
+                "date_modified": "2026-11-23T00:00:00Z",
+            }
+        ],
+    }
+    (expected,) = parse_document(Document("f.atom", atom.encode())).drafts
+    for media_type in ("application/json", "application/feed+json", "application/ld+json", None):
+        parsed = parse_document(Document("f", json.dumps(feed).encode(), media_type))
+        assert parsed.rejects == parsed.warnings == ()
+        assert parsed.drafts == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("change", "drafts", "word"),
+    [
+        ({"items": None}, 0, 'no list "items"'),
+        ({"items": [7, {"id": "a"}]}, 1, "no objects are left out: 1"),
+        ({"items": [{"id": f"{i}"} for i in range(5)]}, 3, "more than 3 items"),
+        ({"items": [{"id": "a", "title": "1"}, {"id": "a", "title": "2"}]}, 1, "a second item has the id"),
+        ({"items": [{"id": "\ud800", "title": "\ud800"}]}, 1, ""),
+        ({"items": []}, 0, "the feed has no items"),
+        ({"@context": {"@vocab": "http://e/"}}, 1, ""),
+        ({"version": "https://jsonfeed.org/"}, 1, "holds no triples"),
+    ],
+)
+def test_what_a_json_feed_may_have_wrong(change: dict[str, object], drafts: int, word: str) -> None:
+    feed = {"version": "https://jsonfeed.org/version/1.1", "items": [{"id": "a"}]} | change
+    parsed = parse_document(Document("f.json", json.dumps(feed).encode()), GateLimits(publications=3))
+    assert len(parsed.drafts) == drafts
+    assert [word in said for said in (*(reject.reason for reject in parsed.rejects), *parsed.warnings)] == [
+        True
+    ] * bool(word)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from triplecast.ingest import inbox_files
+from triplecast.ingest import Parser, inbox_files
 from triplecast.ingest.inbox import QUIET, InboxFile, scan_inbox
 from triplecast.ingest.inbox_files import DocumentGroup, is_whole, read_groups
 from triplecast.model.publication import FileState
@@ -155,3 +155,18 @@ def test_too_long_a_line_is_told_and_ends_the_file(tmp_path: Path, monkeypatch: 
     assert graphs(found) == ["http://e/1"]
     assert [reject.line for group in found for reject in group.rejects] == [2]
     assert is_whole(states(found)["a.jsonl"])
+
+
+def test_every_message_about_a_line_names_its_id(tmp_path: Path) -> None:
+    lines = (
+        {"id": "http://e/1", "data": ""},
+        {"id": "http://e/2", "media_type": "text/turtle", "data": "", "attachment": {}},
+        {"id": "http://e/3", "media_type": "text/turtle", "data": "\ud800"},
+        {"id": "http://e/4", "media_type": "text/turtle", "data": "", "attachments": {"urn:a": "?"}},
+        {"id": "http://e/5", "media_type": "text/turtle", "data": "<a> <b> "},
+    )
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+    (group,) = groups(tmp_path)
+    with Parser() as parser:
+        rejects = [*group.rejects, *(reject for each in parser.parse(group.documents) for reject in each.rejects)]
+    assert [reject.reason.partition(": ")[0] for reject in rejects] == [str(each["id"]) for each in lines]

@@ -30,7 +30,7 @@ def killed(tmp_path: Path) -> Path:
 
 def test_what_a_kill_leaves_opens(killed: Path) -> None:
     with Journal.open(killed) as journal:
-        assert journal.head() == acknowledged(killed) == 3
+        assert journal.head() == acknowledged(killed).position == 3
         journal.check()
 
 
@@ -68,19 +68,19 @@ def test_a_journal_that_is_not_there_is_told(killed: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"3", b"00000000000000000009 00000000\n", b"\xff" * 30])
 def test_a_damaged_mark_says_nothing(killed: Path, content: bytes) -> None:
     (killed / END).write_bytes(content)
-    assert acknowledged(killed) == 0
+    assert acknowledged(killed).position == 0
     with Journal.open(killed) as journal:
         journal.accept([draft("d", "D")])
-    assert acknowledged(killed) == 4
+    assert acknowledged(killed).position == 4
 
 
 def test_a_mark_behind_the_journal_is_sound(tmp_path: Path) -> None:
     """As a power failure may leave it: it is not synced."""
-    mark = EndMark(tmp_path / END, 2)
-    check_end(tmp_path / "journal.sqlite", 7, acknowledged(tmp_path))
-    later = EndMark(tmp_path / END, 7)
-    mark.set(3)
-    assert acknowledged(tmp_path) == 7, "an earlier writer's file is nobody's"
+    mark = EndMark(tmp_path / END, 2, 1)
+    check_end(tmp_path / "journal.sqlite", 7, acknowledged(tmp_path).position)
+    later = EndMark(tmp_path / END, 7, 2)
+    mark.set(3, 1)
+    assert acknowledged(tmp_path) == (7, 2, ()), "an earlier writer's file is nobody's"
     later.close()
     mark.close()
 

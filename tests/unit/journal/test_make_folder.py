@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from triplecast import Engine, StorageFault, sqlite
+from triplecast import Engine, StorageFault, sqlite, storage_faults
 from triplecast.journal import Journal
 from triplecast.outbox import Outbox
 
@@ -17,8 +17,9 @@ def test_every_folder_in_which_a_name_was_made_is_synced(
     tmp_path: Path, opening: type[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[Path] = []
-    sync = sqlite.sync_folder
-    monkeypatch.setattr(sqlite, "sync_folder", lambda folder: (synced.append(folder), sync(folder)))
+    sync = storage_faults.sync_folder
+    for module in (sqlite, storage_faults):
+        monkeypatch.setattr(module, "sync_folder", lambda folder: (synced.append(folder), sync(folder)))
     deep = tmp_path / "deep" / "er" / "est"
     opening(deep).close()
     assert synced[:3] == [tmp_path, tmp_path / "deep", tmp_path / "deep" / "er"]
@@ -30,7 +31,7 @@ def test_every_folder_in_which_a_name_was_made_is_synced(
 
 def test_a_relative_folder_is_made_where_the_process_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    sqlite.make_folder(Path("a") / "b")
+    storage_faults.make_folder(Path("a") / "b")
     assert (tmp_path / "a" / "b").is_dir()
 
 

@@ -16,11 +16,11 @@ from journal_samples import draft
 
 from triplecast import sqlite
 from triplecast.errors import FolderLocked
-from triplecast.journal import Journal
+from triplecast.journal import Journal, JournalFile
 
 HOLD = """
 import sys, time
-from triplecast.journal import Journal
+from triplecast.journal import Journal, JournalFile
 journal = Journal.open(sys.argv[1])
 print("held", flush=True)
 time.sleep(60)
@@ -117,8 +117,6 @@ def test_a_checkpoint_that_has_begun_is_not_taken_from_its_process(
 
 def test_one_that_was_only_opening_finds_its_lock_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped between lock and epoch, followed and continued, it must not become the later writer."""
-    from triplecast.journal import writer as module
-
     opened: list[Journal] = []
 
     def followed(*_: object) -> None:
@@ -126,7 +124,7 @@ def test_one_that_was_only_opening_finds_its_lock_taken(tmp_path: Path, monkeypa
         opened.append(Journal.open(tmp_path, take_over=True))
 
     Journal.open(tmp_path).close()
-    monkeypatch.setattr(module, "check_end", followed)
+    monkeypatch.setattr(JournalFile, "check_last", followed)
     with pytest.raises(FolderLocked, match="that one took the folder over"):
         Journal.open(tmp_path)
     (new,) = opened

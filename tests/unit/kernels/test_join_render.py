@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from triplecast.kernels.build import group_equal_rows
 from triplecast.kernels.layout import Answers
 from triplecast.kernels.render import gather, render_sheets
 from triplecast.kernels.resolve import Terms, compare_strings
-from triplecast.kernels.rows import Sheets
+from triplecast.kernels.sheets import SheetLimits, Sheets, sheet_size
 from triplecast.kernels.words import pad
 
 
@@ -46,19 +47,33 @@ def test_rendering_is_json_dumps() -> None:
     )
     cells = np.arange(len(texts) * 2, dtype=np.int32) % len(texts)
     rows = np.arange(0, len(cells), 2, dtype=np.int64)
-    sheets = Sheets(np.zeros(0, np.int32), np.zeros(2, np.int32), np.array([0, 3, len(rows)], np.int64), rows, cells)
-    text, offsets = render_sheets(sheets, answers, terms)
+    lengths = np.full(len(texts), -1, np.int32)
+    bounds = [0, 3, len(rows)]
+    sizes = [sheet_size(answers, 0, rows[start:end], cells, terms, lengths) for start, end in pairwise(bounds)]
+    sheets = Sheets(
+        np.zeros(0, np.int32),
+        np.zeros(2, np.int32),
+        np.array(bounds, np.int64),
+        rows,
+        cells,
+        np.array(sizes, np.int64),
+        0,
+    )
+    limits = SheetLimits(1 << 20, 1 << 20, np.zeros(1, np.int64), np.zeros(0, np.uint8))
+    text, offsets = render_sheets(sheets, answers, terms, limits)
     wanted = [{"v": texts[cells[row + 1]], "ü": texts[cells[row]]} for row in rows]
     for sheet, part in enumerate((wanted[:3], wanted[3:])):
+        assert offsets[sheet + 1] - offsets[sheet] == sizes[sheet]
         written = text[offsets[sheet] : offsets[sheet + 1]].tobytes().decode()
         assert written == json.dumps(part, ensure_ascii=False, separators=(",", ":"))
 
 
 def test_gather_takes_slices_in_any_order() -> None:
     source = np.frombuffer(bytearray(b"abcdef"), np.uint8)
-    text, offsets = gather(source, np.array([4, 0, 2, 2], np.int64), np.array([2, 1, 0, 3], np.int64))
-    assert text.tobytes() == b"efacde"
-    assert offsets.tolist() == [0, 2, 3, 3, 6]
+    text = np.zeros(6, np.uint8)
+    starts, lengths, places = ([4, 0, 2, 2], [2, 1, 0, 3], [4, 3, 3, 0])
+    gather(source, *(np.array(each, np.int64) for each in (starts, lengths)), text, np.array(places, np.int64))
+    assert text.tobytes() == b"cdeaef"
 
 
 def test_strings_order_by_code_point() -> None:

@@ -47,6 +47,10 @@ def text(expression: Expression) -> Call:
     return Call("TEXT", (expression,))
 
 
+def speaks(language: Expression) -> Operation:
+    return Operation("&&", (Call("ISLITERAL", (Y,)), language))
+
+
 def integer(lexical: str) -> Literal:
     return Literal(lexical, datatype=NamedNode(XSD + "integer"))
 
@@ -61,6 +65,17 @@ def test_patterns_constraints_and_columns() -> None:
 def test_all_columns_stand_in_order_of_appearance() -> None:
     assert read("SELECT * WHERE (?y ?x ?y) (?z, ?x, 5)").variables == (Y, X, Z)
     assert read("SELECT * WHERE (<urn:a> <urn:b> 'c')").variables == ()
+
+
+def test_a_star_is_any_term() -> None:
+    query = read("SELECT * WHERE (?y, *, *) (* <urn:p> ?x) (?x <urn:q> *) AND ?y * 2 > 3, (?y * ?x) < 5")
+    any1, any2, any3, any4 = [Variable(f"_:a{number}") for number in range(1, 5)]
+    pattern = query.pattern
+    assert isinstance(pattern, Project)
+    assert isinstance(pattern.pattern, Filter)
+    triples = ((Y, any1, any2), (any3, NamedNode("urn:p"), X), (X, NamedNode("urn:q"), any4))
+    assert pattern.pattern.pattern == BasicPattern(tuple(TriplePattern(*triple) for triple in triples))
+    assert query.variables == (Y, X)
 
 
 PAPER = """SELECT * FROM Publications WHERE
@@ -121,6 +136,9 @@ def test_a_declared_prefix_wins_over_a_scheme_and_over_the_known_ones() -> None:
         ("'a'@EN", Literal("a", language="en")),
         ("'a'^^<xsd:date>", Literal("a", datatype=NamedNode(XSD + "date"))),
         ("'5'^^xsd:int", Literal("5", datatype=NamedNode(XSD + "int"))),
+        ("'5'@en ^^ xsd:int", Literal("5", datatype=NamedNode(XSD + "int"))),
+        ("'v-1\\-1'", Literal("v-1-1")),
+        ('"\\q\\n\\\\\\(\\u0041\\u00"', Literal("q\n\\(Au00")),
         ("-05", integer("-05")),
         ("5.7", Literal("5.7", datatype=NamedNode(XSD + "decimal"))),
         ("5e1", Literal("5e1", datatype=NamedNode(XSD + "double"))),
@@ -149,6 +167,18 @@ def test_literals_are_terms_as_written(written: str, meant: Literal) -> None:
         ("?x eq 'urn:a'", Operation("=", (text(X), Literal("urn:a")))),
         ("?y ne <urn:a>", Operation("!=", (text(Y), text(NamedNode("urn:a"))))),
         ("?y eq 5", Operation("=", (text(Y), text(integer("5"))))),
+        ("?y eq 'a'^^xsd:string", Operation("=", (text(Y), text(Literal("a"))))),
+        ("?y eq 'a'@EN", Call("SAMETERM", (Y, Literal("a", language="en")))),
+        ("'5'^^xsd:int ne ?y + 1", Operation("!", (Call("SAMETERM", (
+            Literal("5", datatype=NamedNode(XSD + "int")), Operation("+", (number(Y), integer("1"))))),))),
+        ("?y langeq 'EN'", speaks(Call("LANGMATCHES", (Call("LANG", (Y,)), Literal("en"))))),
+        ("?y LANGEQ 'en-GB'", speaks(Operation("=", (Call("LANG", (Y,)), Literal("en-gb"))))),
+        ("?y langeq ''", speaks(Operation("=", (Call("LANG", (Y,)), Literal(""))))),
+        ("?y = 24", Operation("=", (number(Y), integer("24")))),
+        ("?y ≠ 24", Operation("!=", (number(Y), integer("24")))),
+        ("?y ~~ /p\\-1$/", Call("REGEX", (text(Y), Literal("p\\-1$"), Literal("")))),
+        ("~?x", Operation("!", (X,))),
+        ("~ !?x", Operation("!", (Operation("!", (X,)),))),
         ("?y -1 > 2", Operation(">", (Operation("+", (number(Y), integer("-1"))), integer("2")))),
         ("?y - 1 > 2", Operation(">", (Operation("-", (number(Y), integer("1"))), integer("2")))),
         ("?y * 2 / -?z > 2", Operation(">", (
@@ -156,6 +186,9 @@ def test_literals_are_terms_as_written(written: str, meant: Literal) -> None:
         ("?y", number(Y)),
         ("!?y && ?x", Operation("&&", (Operation("!", (number(Y),)), X))),
         ("?y =~ /a\\/b c/i", Call("REGEX", (text(Y), Literal("a\\/b c"), Literal("i")))),
+        ("?y =~ m!a/b!i && ?y !~ m%a\\%b% ", Operation("&&", (
+            Call("REGEX", (text(Y), Literal("a/b"), Literal("i"))),
+            Operation("!", (Call("REGEX", (text(Y), Literal("a\\%b"), Literal(""))),))))),
         ("?y =~m/a/", Call("REGEX", (text(Y), Literal("a"), Literal("")))),
         ("?y !~ 'a\\\\d'", Operation("!", (Call("REGEX", (text(Y), Literal("a\\d"), Literal(""))),))),
         ("(?y == 1) == true", Operation("=", (
@@ -187,9 +220,18 @@ def test_sources_are_noted() -> None:
     [
         ("SELECT ?x\nWHERE { ?x ?y ?z }", 2, 7, "unexpected {", "("),
         ("SELECT ?x", 1, 10, "the query ends too early", "WHERE"),
-        ("SELECT ?x WHERE (?x ?y ?z) AND ?z = 5", 1, 35, "unexpected =", "== or !="),
-        ("SELECT ?x WHERE (?x title ?z)", 1, 21, "unexpected title", "an IRI or a name like dc:title"),
-        ("SELECT ?x WHERE (HomePage#325,project,RSS Filter)", 1, 18, "unexpected HomePage", "a variable like ?x"),
+        ("SELECT ?x WHERE (?x ?y ?z) AND ?z 5", 1, 35, "unexpected 5", "== or !="),
+        (
+            "SELECT ?x WHERE (?x title ?z)",
+            1,
+            21,
+            "title has no prefix; write it with one, like dc:title, or as <…>",
+            "",
+        ),
+        ("SELECT ?x WHERE (HomePage#325,project,RSS Filter)", 1, 18, "HomePage has no prefix", ""),
+        ("SELECT ?x WHERE (?x ?y * ?z)", 1, 24, "unexpected *", ""),
+        ("SELECT ?x WHERE (?x ?y ?z) AND ?z langeq ?y", 1, 42, "unexpected ?y", "a string"),
+        ("SELECT ?x WHERE (?x ?y ?z) AND ?z langeq 'a'@en", 1, 42, "unexpected 'a'@en", "a string"),
         ("SELECT ?x WHERE ('a' ?y ?z)", 1, 18, "unexpected 'a'", "a variable like ?x"),
         ("SELECT ?x WHERE (?x ?y ?z) AND ('a' ?y ?z)", 1, 37, "unexpected ?y", ")"),
         ("SELECT ?x WHERE (?x ?y 'a", 1, 24, "this string does not end", "a closing quotation mark"),
@@ -200,8 +242,7 @@ def test_sources_are_noted() -> None:
         ("SELECT ?x WHERE (?x ?y ?z) USING <urn:e>", 1, 34, "unexpected <urn:e>", "a name"),
         ("SELECT ?x WHERE (?x ?y ?z) USING e FOR f:g", 1, 40, "f:g is no IRI in angle brackets", "an IRI in angle"),
         ("SELECT ?x WHERE (?x ?y ?z) AND ?x =~ ?z", 1, 38, "unexpected ?z", "a string"),
-        ("SELECT ?x WHERE (?x ?y ?z) AND ?x =~ '\\q'", 1, 38, "unknown escape \\q", ""),
-        ("SELECT ?x WHERE (?x ?y 'a'@en^^xsd:int)", 1, 30, "unexpected ^^", ")"),
+        ("SELECT ?x WHERE (?x ?y 'a'^^xsd:int@en)", 1, 36, "unexpected @", ")"),
         ("SELECT ?x WHERE (?x ?y ?z) AND ?z > 5, (?x ?y ?z)", 1, 44, "unexpected ?y", ")"),
     ],
 )
@@ -267,8 +308,12 @@ def test_a_template_serves_all_constants_of_a_kind() -> None:
         (f"{ONE} AND ?y =~ /a b/", f"{ONE} AND ?y =~ /a  b/"),
         (f"{ONE} AND ?y =~ /a b/", f"{ONE} AND ?y =~ /a\\32;b/"),
         (f"{ONE} AND ?y =~ /a/", f"{ONE} AND ?y =~ /a/i"),
+        (f"{ONE} AND ?y =~ m#a/b#", f"{ONE} AND ?y =~ m#a/c#"),
         (f"{ONE} AND ?y =~ 'a'", f"{ONE} AND ?y =~ 'b'"),
         (f"{ONE} AND ?y =~ 'a'", f"{ONE} AND ?y !~ 'a'"),
+        (f"{ONE} AND ?y langeq 'a'", f"{ONE} AND ?y langeq 'a-b'"),
+        (f"{ONE} AND ?y eq 'a'@en", f"{ONE} AND ?y eq 'a'"),
+        (f"{ONE} AND ?y == '2\\4'", f"{ONE} AND ?y == 'a'"),
         (f"{ONE} AND ?y eq 'a'", f"{ONE} AND ?y == 'a'"),
         (ONE, "SELECT ?x WHERE (?x <urn:p> ?y)"),
     ],

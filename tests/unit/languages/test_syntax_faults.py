@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.languages import directives, parse_query, parse_template, refusals
+from triplecast.languages import directives, parse_query, parse_template, refusals, unread_directive
 from triplecast.languages.tokens import FUNCTIONS, KEYWORDS
 from triplecast.languages.vocabularies import DECLARED
 
@@ -51,6 +51,7 @@ def test_a_query_that_ends_too_early_is_told_at_its_end() -> None:
         ("ASK { _:a ?p ?o OPTIONAL { ?x ?y ?z } _:a ?q ?r }", (1, 39), "the blank node _:a is used in two groups"),
         ("ASK { _:a ?p ?o BIND(1 AS ?x) _:a ?q ?r }", (1, 31), "the blank node _:a is used in two groups"),
         ("ASK { ?x ?p ?o BIND(1 AS ?x) }", (1, 26), "?x has a value already"),
+        ("ASK { ?x rdf:type * . }", (1, 19), "* is no term; write a variable, such as ?any"),
         ("ASK { { ?s ?p ?x } UNION { ?s ?p ?y } BIND(1 AS ?y) }", (1, 49), "?y has a value already"),
         ("SELECT (1 AS ?x) { ?x ?p ?o }", (1, 14), "?x has a value already"),
         ("SELECT (1 AS ?x) (2 AS ?x) { }", (1, 24), "?x has a value already"),
@@ -159,11 +160,13 @@ def test_languages_are_chosen_by_name() -> None:
         ("# triplecast: entailment=rdfs\nASK {}", {"entailment": "rdfs"}),
         ("\ufeff\n#triplecast: Entailment = rdfs, scope=publication", {"entailment": "rdfs", "scope": "publication"}),
         ("ASK {} # triplecast: entailment=rdfs", {}),
-        ("# another comment\n# triplecast: entailment=rdfs", {}),
+        ("# another comment\n# triplecast: entailment=rdfs", {"entailment": "rdfs"}),
+        ("// of RDQL\n/* and\n # triplecast: a=b */ # triplecast: entailment=rdfs", {"entailment": "rdfs"}),
+        ("PREFIX : <urn:>\n# triplecast: entailment=rdfs\nASK {}", {}),
         ("", {}),
     ],
 )
-def test_directives_stand_in_the_first_line(text: str, found: dict[str, str]) -> None:
+def test_directives_stand_above_the_query(text: str, found: dict[str, str]) -> None:
     assert directives(text) == found
 
 
@@ -202,3 +205,31 @@ def test_what_newcomers_write_is_told_by_what_they_meant(text: str, column: int,
 def test_the_name_of_a_language_is_lower_case() -> None:
     with pytest.raises(QueryRefused, match=r'language SPARQL is refused: .*; write "sparql"'):
         parse_query("ASK { ?s ?p ?o }", "SPARQL")
+
+
+@pytest.mark.parametrize("tag", ["@en_GB", "@_", "@1", "@en1", "@en-", "@"])
+@pytest.mark.parametrize("language", ["sparql", "rdql"])
+def test_a_wrong_language_tag_says_what_a_right_one_is(tag: str, language: str) -> None:
+    text = f'ASK {{ ?x dc:title "x"{tag} }}' if language == "sparql" else f'SELECT ?x WHERE (?x, <dc:title>, "x"{tag})'
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse_query(text, language)
+    hint = "join letters and digits, eight at most, by hyphens, as in en-US"
+    assert caught.value.message == f"{tag} is no language tag; {hint}"
+    assert caught.value.column == text.index("@") + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "line"),
+    [
+        ("# triplecast: entailment=rdfs\nASK {}", "sparql", None),
+        ("# first\n# triplecast: entailment=rdfs\nASK {}", "sparql", None),
+        ("ASK { ?s <urn:a#triplecast:x> '# triplecast: b=c' }", "sparql", None),
+        ("PREFIX : <urn:a#>\n# triplecast: entailment=rdfs\nASK {}", "sparql", 2),
+        ("ASK {\n ?s ?p 'a' # triplecast: entailment=rdfs\n}", "sparql", 2),
+        ("# triplecast: entailment=rdfs\n# triplecast: entailment=none\nASK {}", "sparql", 2),
+        ("SELECT ?x\nWHERE (?x, <urn:p>, 'a')\n# triplecast: entailment=rdfs", "rdql", 3),
+    ],
+)
+def test_a_directive_that_is_not_read_is_found(text: str, language: str, line: int | None) -> None:
+    found = unread_directive(text, language)
+    assert (found and found[0]) == line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from itertools import count
@@ -36,9 +36,10 @@ Matches = dict[tuple[int, int], bytes]
 class InProcess:
     """The evaluator without its sandbox."""
 
-    def decide(self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS) -> list[Decision]:
-        decisions = []
-        for candidate in candidates:
+    def decide(
+        self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS
+    ) -> Iterator[tuple[int, Decision]]:
+        for number, candidate in enumerate(candidates):
             solutions = evaluate(
                 query_of(candidate.text, candidate.language, None, operators),
                 candidate.publication,
@@ -46,8 +47,7 @@ class InProcess:
                 candidate.background,
             )
             bindings = bindings_json(solutions) if solutions.matched else b""
-            decisions.append(Decision(solutions.matched, bindings, None))
-        return decisions
+            yield number, Decision(solutions.matched, bindings, None)
 
     def close(self) -> None:
         pass

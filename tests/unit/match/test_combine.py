@@ -180,6 +180,6 @@ def test_a_combination_is_read_as_it_was_written() -> None:
     )
     assert read_combination(json.loads(json.dumps(write_combination(combination)))) == combination
     plan = ResidualPlans(NO_OPERATORS).plain(combination)
-    assert combine_rows(plan, {0: [(1, 2), (3, 4)], 1: [(3,)]}, str) == b'[{"x":"1","y":"2"},{"x":"3"}]'
-    assert combine_rows(plan, {0: [(3, 4)]}, str) == b'[{"x":"3","y":"4"}]'
-    assert combine_rows(plan, {0: [(3, 4)], 1: [(3,)]}, str) == b'[{"x":"3"}]'
+    assert combine_rows(plan, {0: [(1, 2), (3, 4)], 1: [(3,)]}, str).bindings == b'[{"x":"1","y":"2"},{"x":"3"}]'
+    assert combine_rows(plan, {0: [(3, 4)]}, str).bindings == b'[{"x":"3","y":"4"}]'
+    assert combine_rows(plan, {0: [(3, 4)], 1: [(3,)]}, str).bindings == b'[{"x":"3"}]'

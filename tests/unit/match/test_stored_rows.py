@@ -17,21 +17,23 @@ from tests.properties.test_operators import Asking, made, publications_of, snaps
 from tests.unit.journal.journal_samples import run_and_crash
 from triplecast.evaluate.unknown import Answers
 from triplecast.match import Matcher
+from triplecast.match.answer_limit import AnswerLimit
 from triplecast.match.resolve import Resolved
 from triplecast.model.answers import Answer, GroundCall, parse_answer
+from triplecast.model.match import ANSWER_LIMITS, MatchRows
 from triplecast.model.open_rows import OpenRows
 from triplecast.model.publication import Publication
 from triplecast.model.stored_rows import compact, read_open_rows, write_open_rows
 from triplecast.outbox import Outbox, OutboxReader
 from triplecast.outbox.tables import write_open_pairs
+from triplecast.taxonomy import NO_TAXONOMIES
 
 GRAMMAR = "of these tests"
 
 
-def outcome(resolved: Resolved) -> tuple[object, ...]:
-    decided = resolved.decided
-    ends = zip(decided.start.tolist(), decided.length.tolist(), strict=True)
-    rows = [decided.text[start : start + length].tobytes() for start, length in ends]
+def outcome(resolved: Resolved, decided: MatchRows) -> tuple[object, ...]:
+    offsets = decided.offsets.tolist()
+    rows = [decided.text[offsets[sheet] : offsets[sheet + 1]].tobytes() for sheet in decided.sheet.tolist()]
     pairs = zip(decided.publication.tolist(), decided.registration.tolist(), rows, strict=True)
     left = resolved.open
     waiting = [
@@ -77,7 +79,9 @@ def test_what_is_read_again_resolves_to_the_same(seed: int) -> None:
 def resolve(
     matcher: Matcher, rows: OpenRows, known: Mapping[int, Answers], publications: Sequence[Publication]
 ) -> tuple[object, ...]:
-    return outcome(matcher.resolve(rows, known, publications))
+    limit = AnswerLimit(ANSWER_LIMITS.publication)
+    resolved = matcher.resolve(rows, known, publications, NO_TAXONOMIES, limit)
+    return outcome(resolved, *limit.close((), len(publications)))
 
 
 def test_bytes_that_are_none_are_refused(seed: int) -> None:
@@ -102,8 +106,8 @@ import wild_operators
 from triplecast.engine import Engine
 from triplecast.match import Matcher
 matched = []
-real = Matcher.match
-Matcher.match = lambda self, snapshot, publications, *rest: (
+real = Matcher.match_pieces
+Matcher.match_pieces = lambda self, snapshot, publications, *rest: (
     matched.extend(each.graph for each in publications) or real(self, snapshot, publications, *rest)
 )
 P = f"PREFIX : <https://example.org/> PREFIX w: <{wild_operators.WILD}> "
@@ -120,7 +124,7 @@ with Engine.open(Path(sys.argv[1])) as engine:
         for number in range(3):
             text = f'@prefix : <https://example.org/> . <urn:p> a :Picture ; :title "title{number}" .'
             engine.publish(text, "text/turtle", f"urn:d{number}")
-    told = sorted((each.subscription, each.publication, each.bindings) for each in engine.notifications())
+    told = sorted((each.subscription, each.publication, each.json) for each in engine.notifications())
     print(json.dumps([matched, told]))
 """
 

@@ -40,6 +40,18 @@ def long(event: PublicationView, text: Literal) -> bool:
     return len(text.value) > 3
 
 
+@operator(WILD + "dated", version="1", arguments=())
+def dated(event: PublicationView) -> bool:
+    """Whether the publication has a date."""
+    return any("date" in triple.predicate.value for triple in event.graph)
+
+
+@operator(WILD + "sizes", version="1", arguments=("free",))
+def sizes(event: PublicationView) -> list[int]:
+    """How many triples and attachments there are."""
+    return [len(event.graph), len(event.attachments)]
+
+
 @operator(WILD + "lengths", version="1", arguments=("bound", "free"), batch=True)
 def lengths(events: list[PublicationView], texts: list[Literal]) -> list[int | Unanswerable]:
     """How long each text is; fails where one says so."""

@@ -23,7 +23,7 @@ ROWS = [(1, 5, '[{"x":"<urn:1>"}]'), (1, 7, "[{}]"), (3, 5, '[{"x":"\\"ä🙂\\"
 
 
 def seen(outbox: Outbox) -> list[tuple[int, int, int, str]]:
-    return [(n.sequence, n.version, n.registration, n.bindings) for n in outbox.notifications()]
+    return [(n.sequence, n.version, n.registration, n.json) for n in outbox.notifications()]
 
 
 def counts(outbox: OutboxReader) -> tuple[int, int, int, int]:
@@ -47,7 +47,7 @@ def test_a_row_comes_back_as_a_notification(tmp_path: Path) -> None:
                 registration=5,
                 subscription="s5",
                 owner="owner5",
-                bindings='[{"x":"\\"ä🙂\\""}]',
+                json='[{"x":"\\"ä🙂\\""}]',
                 accepted_at=AT,
             )
         ]
@@ -284,7 +284,7 @@ def test_a_damaged_row_is_told_by_name_and_never_given(tmp_path: Path, change: s
         with pytest.raises(StorageFault, match=found) as fault:
             given.extend(follower.notifications())
         assert "restore outbox.sqlite" in str(fault.value)
-        given = [(n.sequence, n.version, n.registration, n.bindings) for n in given]
+        given = [(n.sequence, n.version, n.registration, n.json) for n in given]
         assert given == whole[: len(given)]
 
 

@@ -57,7 +57,7 @@ def test_a_kill_between_the_halves_tells_the_same(tmp_path: Path, point: str) ->
     assert deaths == 3
     with Outbox.open(tmp_path) as outbox:
         outbox.check()
-        rows = [(n.version, n.registration, n.bindings) for n in outbox.notifications()]
+        rows = [(n.version, n.registration, n.json) for n in outbox.notifications()]
         assert sorted(rows) == [(p, r, f"[{p * r}]") for p in range(1, 31) for r in range(1, 4)]
         for registration in (1, 2, 3):
             assert [p for p, each, _ in rows if each == registration] == list(range(1, 31))
@@ -71,7 +71,7 @@ def test_nothing_is_lost_twice_or_renamed(tmp_path: Path, point: str) -> None:
     assert deaths == 3
     with Outbox.open(folder) as outbox:
         outbox.check()
-        rows = [(n.sequence, n.version, n.registration, n.bindings) for n in outbox.notifications()]
+        rows = [(n.sequence, n.version, n.registration, n.json) for n in outbox.notifications()]
         every = [(p, r, f"[{p * r}]") for p in range(1, 31) for r in range(1, 4)]
         expected = [(sequence, *row) for sequence, row in enumerate(every, start=1)]
         assert rows == (expected[86:] if point == "outbox.pruned" else expected)

@@ -103,3 +103,20 @@ def test_a_cursor_spells_itself(killed: Path) -> None:
         (last,) = follower.notifications(Cursor(1, 2))
         assert (str(last.cursor), last.sequence) == ("1:3", 3)
         assert list(follower.notifications(str(last.cursor))) == list(follower.notifications("3")) == []
+
+
+@pytest.mark.parametrize("last", ["prune", "told"])
+def test_a_lost_prune_or_position_is_noticed(tmp_path: Path, last: str) -> None:
+    """Neither adds a notification; what was pruned would be given again, or matched again."""
+    with Outbox.open(tmp_path / "life") as outbox:
+        outbox.commit(batch(ROWS), 3, registrations)
+        size = (tmp_path / "life" / "outbox.sqlite-wal").stat().st_size
+        if last == "prune":
+            outbox.prune(2)
+        else:
+            outbox.commit(batch([]), 5, registrations)
+        shutil.copytree(tmp_path / "life", tmp_path / "killed", ignore=shutil.ignore_patterns("*-shm"))
+    log = tmp_path / "killed" / "outbox.sqlite-wal"
+    log.write_bytes(log.read_bytes()[:size])
+    with pytest.raises(StorageFault, match="its end is lost"):
+        Outbox.open(tmp_path / "killed")

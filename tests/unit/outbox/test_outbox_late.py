@@ -23,7 +23,7 @@ def decided(rows: list[tuple[int, int, str]], awaited: list[tuple[int, int]]) ->
 
 
 def told(outbox: OutboxReader) -> list[tuple[int, int, str]]:
-    return [(each.version, each.registration, each.bindings) for each in outbox.notifications()]
+    return [(each.version, each.registration, each.json) for each in outbox.notifications()]
 
 
 def test_what_is_decided_is_told_at_once_and_the_rest_when_it_is_settled(tmp_path: Path) -> None:
@@ -237,3 +237,41 @@ def test_a_pair_that_waits_is_damaged_aloud(tmp_path: Path) -> None:
         raw.execute("UPDATE open_pair SET registration = 8")
     with Outbox.read_only(tmp_path) as follower, pytest.raises(StorageFault, match="open_pair 1 is damaged"):
         follower.check()
+
+
+@pytest.mark.parametrize("point", range(25))
+def test_pruning_anywhere_keeps_what_readers_have_not_seen(point: int) -> None:
+    """Random commits, settlements and prunes: an undecided pair goes only with the last notification of what precedes
+    it. Earlier tests pruned at chosen places, so that a change of one bound was seen by the slow loops alone."""
+    chance = random.Random(f"prune {point}")
+    pairs = [(position, registration) for position in range(1, 16) for registration in range(20, 25)]
+    kind = {pair: chance.choice(("row", "row", "late", "undecided", "late undecided", "none")) for pair in pairs}
+    rows = [(*pair, "[{}]") for pair in pairs if kind[pair] in ("row", "late")]
+    undecided = [(*pair, "slow") for pair in pairs if "undecided" in kind[pair]]
+    awaited = [pair for pair in pairs if "late" in kind[pair]]
+    gone = 0
+    with Outbox.in_memory() as outbox:
+        while outbox.progress < 15:
+            if outbox.told < 15 and chance.random() < 0.5:
+                after, upto = outbox.told, chance.randint(outbox.told + 1, 15)
+                now = [each for each in decided(rows, awaited) if after < each[0] <= upto]
+                slow = [each for each in decided(undecided, awaited) if after < each[0] <= upto]
+                waits = [pair for pair in awaited if after < pair[0] <= upto]
+                outbox.commit(batch(now, slow, waits), upto, registrations)
+            elif outbox.progress < outbox.told:
+                upto = chance.randint(outbox.progress + 1, outbox.told)
+                known = [each for each in rows if each[0] <= upto], [each for each in undecided if each[0] <= upto]
+                outbox.settle(batch(*known), upto, registrations)
+            if chance.random() < 0.6:
+                before = [each.position for each in outbox.notifications()]
+                if outbox.prune(chance.randint(outbox.state.pruned, outbox.state.sequence)):
+                    left = [each.position for each in outbox.notifications()]
+                    gone = max(gone, min(min(left) - 1 if left else before[-1], outbox.progress))
+                outbox.check()
+        kept = {(pair.position, pair.registration) for pair in outbox.undecided()}
+        assert {pair[:2] for pair in undecided if pair[0] > gone} <= kept <= {pair[:2] for pair in undecided}
+        outbox.prune(outbox.state.sequence)
+        assert list(outbox.notifications()) == []
+        assert outbox.prune_undecided(15) >= 0
+        assert outbox.undecided() == []
+        outbox.check()

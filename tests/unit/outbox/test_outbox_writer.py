@@ -36,7 +36,12 @@ def test_every_write_asks_whether_another_has_followed(tmp_path: Path) -> None:
         ):
             with pytest.raises(FolderLocked):
                 write()
-        assert (outbox.state, list(outbox.notifications())) == before
+        with pytest.raises(FolderLocked):
+            list(outbox.notifications())
+        with pytest.raises(FolderLocked):
+            outbox.undecided()
+        with Outbox.read_only(tmp_path) as reader:
+            assert (reader.state, list(reader.notifications())) == before
     with pytest.raises(FolderLocked):
         Outbox.open(tmp_path, followed)
 

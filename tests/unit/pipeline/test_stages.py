@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from tests.unit.pipeline.batches import random_batch, rows_of, undecided_of
+from triplecast.driver import Driver
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.journal import Journal
 from triplecast.model.match import MatchStats
@@ -15,10 +17,11 @@ from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
 from triplecast.operators.asking import Asker
-from triplecast.outbox import OutboxBatch
+from triplecast.outbox import Outbox, OutboxBatch
 from triplecast.pipeline import rows, stages
 from triplecast.pipeline.rows import MATCHES, SLICES, from_arrow, spark_schema, to_arrow, work_of
-from triplecast.pipeline.stages import AskedSlice, Stage, ask_slices, match_slices
+from triplecast.pipeline.sink import Sink
+from triplecast.pipeline.stages import AskedSlice, Stage, ask_slices, match_ranges, match_slices
 from triplecast.registry.upkeep import open_index
 
 
@@ -71,6 +74,27 @@ def test_slices_give_what_one_batch_gives(tmp_path: Path, monkeypatch: pytest.Mo
     small = matched((0, 43))
     assert rows_of(*(from_arrow(batch.to_pylist()[0]) for batch in small)) == told
     assert len(small) == 40 // 4, "an answer for each four publications of some 30 bytes"
+
+
+def test_what_a_slice_leaves_is_matched_by_later_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted work: each job brings little more than its share, and together they record what one batch does."""
+    manifest = run_folder(tmp_path)
+    stage, recorded, jobs = Stage(tmp_path), [], 0
+    monkeypatch.setattr(stages, "CHUNK", 2)
+    for answers in (1 << 30, 100):
+        monkeypatch.setattr(stages, "ANSWERS_AT_ONCE", answers)
+        ranges = [(0, 20), (20, 43)]
+        with Outbox.in_memory() as outbox, Journal.open(tmp_path) as journal:
+            sink = Sink(Driver(journal, outbox), outbox, lambda publications, rows, seconds: None)
+            while ranges:
+                work = match_ranges(stage, ranges, manifest, iter([pa.RecordBatch.from_pydict({"id": [0, 1]})]))
+                left = sink.take(partial(pa.Table.from_batches, work, MATCHES))
+                middle = min(left.after + left.fitted, left.upto) if left else 0
+                ranges, jobs = [(left.after, middle), (middle, left.upto)] if left else [], jobs + 1
+            recorded.append([(row.id, row.sequence, row.bindings) for row in outbox.notifications()])
+            assert outbox.progress == 43
+    assert recorded[0] == recorded[1]
+    assert (len(recorded[0]), jobs > 4) == (30, True)
 
 
 def test_a_slice_without_publications_still_answers(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from triplecast.model.subscription import FILES, Subscription
 from triplecast.outbox import Outbox
 from triplecast.registry import control
 from triplecast.registry.control import ControlServer
-from triplecast.registry.control_client import open_requests
+from triplecast.registry.control_client import open_reading, open_requests
 from triplecast.registry.registry import Registry
 from triplecast.registry.requests import Requests
 from triplecast.registry.upkeep import IndexUpkeep
@@ -78,7 +80,7 @@ def test_a_subscription_comes_is_renewed_listed_and_goes(desk: Desk) -> None:
     outcomes = desk.ask(request="subscribe", subscriptions=wanted, lease=3600)["outcomes"]
     assert [each.get("id") for each in outcomes] == ["a", "subscription-1", None, None, None]
     assert outcomes[2]["line"] == 1
-    assert outcomes[3]["error"] == "subscriptions[3] has no field 'text'"
+    assert outcomes[3]["error"] == "subscriptions[3] b: has no field 'text'"
     assert len(outcomes[0]["ticket"]) == 43
     listed = desk.ask(request="list")
     assert [(each["id"], each["source"], each["owner"]) for each in listed["subscriptions"]] == [
@@ -239,3 +241,30 @@ def test_the_socket_of_a_killed_process_is_stale(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     assert desk.ask(request="status")["subscriptions"] == 0
     desk.close()
+
+
+def test_many_that_come_at_once_are_answered_in_turn(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before, a connection lost its place to a later one before its request was read, or while it was answered."""
+    monkeypatch.setattr(control, "CLIENTS", 4)
+    start = threading.Barrier(150)
+
+    def ask(_: int) -> object:
+        start.wait()
+        with open_reading(desk.folder) as ask:
+            return ask({"request": "status"})["position"]
+
+    with ThreadPoolExecutor(150) as threads:
+        assert [*threads.map(ask, range(150))] == [desk.journal.head()] * 150
+
+
+def test_reading_takes_no_lock(tmp_path: Path) -> None:
+    """`status` in a cron job made `run` fail: no test read a folder and opened it at the same time."""
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(QUERY, id="a")
+        with open_reading(tmp_path) as ask:
+            assert ask({"request": "status"})["subscriptions"] == 1
+            with pytest.raises(InputError, match="known are list, status"):
+                ask({"request": "prune", "sequence": 1})
+    with open_reading(tmp_path) as ask, Engine.open(tmp_path) as engine:
+        engine.unsubscribe("a")
+        assert ask({"request": "list"})["subscriptions"] == []

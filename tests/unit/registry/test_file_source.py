@@ -289,13 +289,13 @@ def test_what_is_registered_but_cannot_be_asked_is_told(desk: Desk) -> None:
 
 def test_files_that_are_not_read_are_named_once(desk: Desk) -> None:
     desk.write("good.rq", query("a"))
-    desk.write("q.sparql", query("b"))
+    desk.write("q.sql", query("b"))
     desk.start()
     desk.write("README.md", "none")
     desk.look()
     desk.look()
-    assert [note.rpartition(": ")[2] for note in desk.notes] == ["q.sparql", "README.md"]
-    assert desk.source.ignored == ("README.md", "q.sparql")
+    assert [note.rpartition(": ")[2] for note in desk.notes] == ["q.sql", "README.md"]
+    assert desk.source.ignored == ("README.md", "q.sql")
     assert sorted(desk.live()) == ["good.rq"]
 
 

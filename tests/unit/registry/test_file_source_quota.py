@@ -40,7 +40,7 @@ def test_places_go_in_file_order_and_the_others_are_told_and_wait(desk: Desk) ->
     (fault,) = desk.source.faults
     assert fault.place == f"{desk.files}/all.jsonl:4"
     assert fault.reason.startswith(
-        "another broad subscription is refused: subscriptions without an owner hold 2 places of 2 for broad ones"
+        "c: another broad subscription is refused: subscriptions without an owner hold 2 places of 2 for broad ones"
     )
     assert "--broad-per-owner" in fault.hint
     assert take_census(desk.registry.index.snapshot) == SubscriptionCounts(narrow=1, broad=3, index=4)

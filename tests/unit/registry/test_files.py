@@ -13,7 +13,12 @@ import pytest
 
 from triplecast.errors import InputError
 from triplecast.model.subscription import Subscription
-from triplecast.registry.files import describe_unread, load_subscriptions
+from triplecast.registry.files import (
+    describe_unread,
+    find_subscription_files,
+    load_subscriptions,
+    read_subscription_file,
+)
 
 ASK = "ASK { ?s ?p ?o }"
 
@@ -102,24 +107,22 @@ def test_what_is_missing_or_empty_says_so(tmp_path: Path) -> None:
         load_subscriptions([tmp_path])
     with pytest.raises(InputError, match="there is no file or folder"):
         load_subscriptions([tmp_path / "nowhere"])
-    (tmp_path / "q.sparql").write_text(ASK)
-    with pytest.raises(InputError, match=r"its extension is \.sparql.*\.rq"):
-        load_subscriptions([tmp_path / "q.sparql"])
-    with pytest.raises(
-        InputError, match=r"holds no subscription, only files of other kinds: q\.sparql; .* \.rq"
-    ) as fault:
+    (tmp_path / "q.txt").write_text(ASK)
+    with pytest.raises(InputError, match=r"its extension is \.txt.*\.sparql"):
+        load_subscriptions([tmp_path / "q.txt"])
+    with pytest.raises(InputError, match=r"holds no subscription, only files of other kinds: q\.txt; .* \.rq") as fault:
         load_subscriptions([tmp_path])
     assert ".rule" not in str(fault.value)
 
 
 def test_files_beside_subscriptions_that_are_not_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
-    for name in ("a.rq", "below/b.sparql", "notes.txt", ".hidden", "c.tmp"):
+    for name in ("a.rq", "below/b.sql", "notes.txt", ".hidden", "c.tmp"):
         (tmp_path / name).write_text(ASK)
     found = load_subscriptions([tmp_path])
-    assert found.ignored == ("below/b.sparql", "notes.txt")
+    assert found.ignored == ("below/b.sql", "notes.txt")
     assert [subscription.name for subscription in found.subscriptions] == ["a.rq"]
-    assert "read from .rq, .rdql, .jsonl files: below/b.sparql, notes.txt" in describe_unread(found.ignored)
+    assert "read from .rq, .sparql, .rdql, .jsonl files: below/b.sql, notes.txt" in describe_unread(found.ignored)
 
 
 def test_a_path_given_twice_is_taken_once(tmp_path: Path) -> None:
@@ -159,6 +162,32 @@ def test_what_cannot_be_looked_at_is_a_fault_of_its_place_alone(tmp_path: Path) 
         ("pipe.jsonl", "is no regular file"),
         ("zero.rq", "is no regular file"),
     ]
+
+
+def test_a_link_out_of_the_folder_is_neither_followed_nor_quoted(tmp_path: Path) -> None:
+    """A fault quotes a query's first line. No test saw it, since each linked to what is no file; now one links to a
+    secret, directly and through a folder that became a link."""
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "key.rq").write_text("the secret key")
+    named = tmp_path / "subscriptions"
+    (named / "..2026").mkdir(parents=True)
+    (named / "..2026" / "a.rq").write_text(ASK)
+    (named / "a.rq").symlink_to("..2026/a.rq")  # as mounted configuration is
+    (named / "key.rq").symlink_to(tmp_path / "secret" / "key.rq")
+    (named / "below").symlink_to(tmp_path / "secret")
+    found = load_subscriptions([named])
+    assert found.subscriptions == (Subscription("a.rq", ASK),)
+    assert [fault.reason for fault in found.faults] == ["is a link that leads out of the folder"]
+    listed = find_subscription_files([named]).files
+    (named / "below").unlink()
+    (named / "below").mkdir()
+    (named / "below" / "key.rq").write_text(ASK)
+    (inside,) = [file for file in find_subscription_files([named]).files if file not in listed]
+    (named / "below" / "key.rq").unlink()
+    (named / "below").rmdir()
+    (named / "below").symlink_to(tmp_path / "secret")
+    assert read_subscription_file(inside).loaded.subscriptions == ()
+    assert load_subscriptions([named / "key.rq"]).subscriptions == (Subscription("key.rq", "the secret key"),)
 
 
 def test_a_pipe_and_a_loop_that_are_named_are_refused_without_waiting(tmp_path: Path) -> None:

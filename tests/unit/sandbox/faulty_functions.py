@@ -35,6 +35,19 @@ def _sleep(_: bytes) -> bytes:
     return b""
 
 
+def _rest(request: bytes) -> bytes:
+    time.sleep(float(request.split(b" ")[1]))
+    return b"rested"
+
+
+def _work(request: bytes) -> bytes:
+    """For some seconds of CPU time."""
+    end = time.process_time() + float(request.split(b" ")[1])
+    while time.process_time() < end:
+        pass
+    return b"worked"
+
+
 def _allocate(_: bytes) -> bytes:
     held = []
     while True:

@@ -16,10 +16,11 @@ import numpy as np
 from triplecast.evaluate.unknown import Answers, Unknown
 from triplecast.index import Snapshot
 from triplecast.match import Matcher
+from triplecast.match.answer_limit import AnswerLimit
 from triplecast.match.matcher import NO_ANSWERS, join_rows, merge_batches, only_pairs
 from triplecast.match.resolve import Resolved
 from triplecast.model.answers import Answer, Failed, GroundCall, OperatorResult, format_answer
-from triplecast.model.match import NO_CONDITIONS, Learnt, MatchedBatch, MatchRows, MatchStats, Undecided
+from triplecast.model.match import NO_CONDITIONS, AnswerLimits, Learnt, MatchedBatch, MatchStats, Undecided
 from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows
 from triplecast.model.publication import Publication
 from triplecast.model.stored_rows import read_open_rows
@@ -58,17 +59,20 @@ def settle(
     `publications` are those of the rows, by position, maybe among others; `known` are answers by position, whose calls
     are not made again. `conditions`: what the rows wait for, where they were matched just now.
     """
-    asking = AskingRound(asker, publications, known)
-    found = [Resolved(MatchRows.of((), (), ()), [], open_rows, conditions, MatchStats())]
+    asking = AskingRound(asker, publications, known, matcher.limits)
+    found = [Resolved([], open_rows, conditions, MatchStats(), len(publications))]
     if not conditions or any(asking.answers.values()):
-        found = [matcher.resolve(open_rows, asking.answers, publications, taxonomies)]
+        found = [matcher.resolve(open_rows, asking.answers, publications, taxonomies, asking.limit)]
     while (left := found[-1].open).pairs:
         if not asking.ask(found[-1].conditions, len(found) - 1):
             return asking.settled(found, left)
-        found.append(matcher.resolve(left, asking.answers, publications, taxonomies))
+        found.append(matcher.resolve(left, asking.answers, publications, taxonomies, asking.limit))
     if asking.lost:
         pairs = np.flatnonzero(asking.undecided(open_rows, found))
-        left = matcher.resolve(open_rows.only(pairs), asking.certain(), publications, taxonomies).open
+        certain = asking.certain()
+        left = matcher.resolve(
+            open_rows.only(pairs), certain, publications, taxonomies, AnswerLimit(matcher.limits.publication)
+        ).open
     return asking.settled(found, left)
 
 
@@ -90,21 +94,22 @@ def settle_stored(
     found = [rows for rows in (_among(rows, wanted) for rows in read) if rows.pairs]
     if wanted == {pair for rows in found for pair in _pairs(rows)}:
         for rows in found:
-            of = _published(publications, rows.position.tolist())
-            yield of, settle(asker, matcher, rows, of, taxonomies, known)
+            published = _published(publications, rows.position.tolist())
+            yield published, settle(asker, matcher, rows, published, taxonomies, known)
         return
-    matched = matcher.match(snapshot, publications, taxonomies)
-    settled = settle(asker, matcher, _among(matched.open, wanted), publications, taxonomies, known)
-    places: dict[int, int] = {each.position: place for place, each in enumerate(publications)}
-    decided = only_pairs(matched, {(places[position], registration) for position, registration in wanted})
     reasons = {each.registration: each.reason for each in snapshot.refused}
-    unread = tuple(
-        Undecided(places[position], registration, f"query: {reasons[registration]}")
-        for position, registration in wanted
-        if registration in reasons
-    )
-    decided = replace(decided, undecided=(*decided.undecided, *unread), stats=MatchStats(undecided=len(unread)))
-    yield publications, settled._replace(matched=merge_batches(decided, settled.matched))
+    for of, matched in matcher.match_pieces(snapshot, publications, taxonomies):
+        settled = settle(asker, matcher, _among(matched.open, wanted), of, taxonomies, known)
+        places: dict[int, int] = {each.position: place for place, each in enumerate(of)}
+        pairs_of = {(places[position], registration) for position, registration in wanted if position in places}
+        decided = only_pairs(matched, pairs_of)
+        unread = tuple(
+            Undecided(place, registration, f"query: {reasons[registration]}")
+            for place, registration in pairs_of
+            if registration in reasons
+        )
+        decided = replace(decided, undecided=(*decided.undecided, *unread), stats=MatchStats(undecided=len(unread)))
+        yield of, settled._replace(matched=merge_batches(decided, settled.matched))
 
 
 def _published(publications: Sequence[Publication], positions: Iterable[int]) -> list[Publication]:
@@ -127,11 +132,21 @@ def match_and_ask(
     publications: Sequence[Publication],
     taxonomies: Taxonomies = NO_TAXONOMIES,
     known: Mapping[int, Answers] = NO_ANSWERS,
+) -> Iterator[tuple[Sequence[Publication], MatchedBatch]]:
+    """Match publications that nobody keeps, in pieces (`Matcher.match_pieces`): pairs whose operators are unavailable
+    are undecided."""
+    for of, matched in matcher.match_pieces(snapshot, publications, taxonomies):
+        yield of, _ask_open(matcher, asker, matched, of, taxonomies, known) if matched.open.pairs else matched
+
+
+def _ask_open(
+    matcher: Matcher,
+    asker: Asker,
+    matched: MatchedBatch,
+    publications: Sequence[Publication],
+    taxonomies: Taxonomies,
+    known: Mapping[int, Answers],
 ) -> MatchedBatch:
-    """Match publications that nobody keeps: pairs whose operators are unavailable are undecided."""
-    matched = matcher.match(snapshot, publications, taxonomies)
-    if not matched.open.pairs:
-        return matched
     settled = settle(asker, matcher, matched.open, publications, taxonomies, known, matched.conditions).matched
     places: dict[int, int] = {each.position: place for place, each in enumerate(publications)}
     left = settled.open.awaited()
@@ -144,7 +159,9 @@ def match_and_ask(
 class AskingRound:
     """The answers that are known of a batch's publications, round after round."""
 
-    def __init__(self, asker: Asker, publications: Sequence[Publication], known: Mapping[int, Answers]) -> None:
+    def __init__(
+        self, asker: Asker, publications: Sequence[Publication], known: Mapping[int, Answers], limits: AnswerLimits
+    ) -> None:
         self._asker = asker
         self._publications: dict[int, Publication] = {each.position: each for each in publications}
         self._places: dict[int, int] = {each.position: place for place, each in enumerate(publications)}
@@ -152,6 +169,7 @@ class AskingRound:
             position: dict(known.get(position, {})) for position in self._publications
         }
         """By position."""
+        self.limit = AnswerLimit(limits.publication)
         self.lost: dict[tuple[int, GroundCall], None] = {}
         """Calls, by position, whose operators are unavailable: they count as failed, and what depends on them stays
         open."""
@@ -205,9 +223,11 @@ class AskingRound:
             reasons.update((pair, UNASKED) for pair, reason in zip(pairs, told, strict=True) if not reason)
             left = left.only([number for number, reason in enumerate(told) if reason])
         left = left._replace(reasons=tuple(filter(None, told)))
-        parts: list[MatchRows] = [each.decided for each in found]
+        parts = self.limit.close((), len(self._publications))
+        reasons.update(((each.publication, each.registration), each.reason) for each in self.limit.undecided())
         stats = sum((each.stats for each in found), MatchStats())
         stats += MatchStats(
+            matches=sum(len(part.publication) for part in parts) - stats.matches,
             undecided=len(reasons) - stats.undecided,
             operator_calls=len(self._results),
             operator_failures=self._failed,

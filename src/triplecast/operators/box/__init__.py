@@ -1,4 +1,4 @@
-"""Operators in the box (docs/built-in-operators.md): they answer where the extra ``triplecast[operators]`` is
+"""Operators in the box (docs/built-in-operators.md): they answer where the extra ``operators`` is
 installed. Every process that reads queries imports this package, so its modules import their libraries when they are
 called."""
 

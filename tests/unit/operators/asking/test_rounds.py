@@ -282,8 +282,11 @@ def test_what_was_learnt_is_believed_by_who_is_told(told: Told) -> None:
 class Wanting(InProcess):
     """An evaluator that waits for a call, whatever is known."""
 
-    def decide(self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS) -> list[Decision]:
-        return [Decision(False, b"", None, ((GroundCall(OPS + "ok", ('"x"',)),),)) for _ in candidates]
+    def decide(
+        self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS
+    ) -> Iterator[tuple[int, Decision]]:
+        wanted = Decision(False, b"", None, ((GroundCall(OPS + "ok", ('"x"',)),),))
+        yield from ((number, wanted) for number in range(len(candidates)))
 
 
 def test_what_waits_and_is_not_asked_is_left_undecided(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def test_it_imports_no_library_and_takes_milliseconds() -> None:
 def test_without_the_extra_a_query_is_refused_with_its_name() -> None:
     for call in ("geof:sfWithin(?y, ?y)", "op:within(?x, ?y)"):
         told = run(WITHOUT.format(heavy=HEAVY, call=call))
-        assert "pip install 'triplecast[operators]'" in told
+        assert "pip install '.[operators]' in a clone" in told
         assert told.endswith("\n['urn:triplecast:op:similarity']\n"), "it needs no library"
         assert "geography of the box needs shapely, pyproj, scipy; pictures of the box needs PIL, scipy" in told
 

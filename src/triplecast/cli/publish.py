@@ -1,0 +1,153 @@
+"""`triplecast publish`: publish files into a folder, and print what matched."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triplecast.cli.inputs import absolute_iri, add_dataset, check_publications, is_new_journal
+from triplecast.cli.operators import add_operators, add_schedule, say_faults
+from triplecast.cli.terminal import (
+    Exit,
+    count_of,
+    describe_answer,
+    describe_reject,
+    describe_undecided,
+    print_json,
+    print_text,
+    say,
+)
+from triplecast.errors import FolderLocked, InputError
+from triplecast.model.printable import printable_name
+
+if TYPE_CHECKING:
+    from triplecast.engine import Engine, Match, Receipt
+    from triplecast.ingest import Document
+    from triplecast.model.publication import Reject
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "publish",
+        help="publish files into a folder, and print what matched",
+        description="Publish documents in DIR, which `triplecast subscribe` and Engine.open use too, and print a line "
+        "per match. What was printed is on disk: `triplecast notifications DIR` lists it.",
+    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder, which is made if it is missing")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", type=Path, help="publish these files and folders, or - (stdin)"
+    )
+    parser.add_argument(
+        "--graph", metavar="IRI", type=absolute_iri, help="name the document, so that its next version is recognised"
+    )
+    add_dataset(parser)
+    add_operators(parser)
+    add_schedule(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object per match")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from triplecast.ingest import Document
+    from triplecast.ingest.document_files import read_documents
+    from triplecast.offline import cut_batches
+
+    made = is_new_journal(arguments.folder)
+    check_publications(arguments.files)
+    documents = read_documents(arguments.files, arguments.dataset)
+    if arguments.graph is not None:
+        documents = iter([name_document(list(documents), arguments.graph)])
+    documents = chain([*islice(documents, 1)], documents)  # wrong paths are refused before a folder is made
+    said = _Said(arguments.json)
+    with open_engine(arguments.folder, arguments.schedule) as engine:
+        if made:
+            say(f"{arguments.folder} held no journal: a new one is made there")
+        say_faults()
+        live = engine.statistics().live
+        if not live.narrow + live.predicate + live.broad:
+            say(f"no subscription is live in {arguments.folder}: add one with `triplecast subscribe`")
+        for batch in cut_batches(documents):
+            for each in batch:
+                if not isinstance(each, Document):
+                    said.add_reject(each)
+            for receipt in engine.publish_many(each for each in batch if isinstance(each, Document)):
+                said.add(receipt)
+    return said.end()
+
+
+def name_document(documents: list[Document | Reject], graph: str) -> Document | Reject:
+    """The one document, under the IRI given."""
+    from triplecast.ingest import Document
+
+    if len(documents) != 1:
+        raise InputError(f"--graph names one document, and there are {len(documents)}", "leave it out")
+    (document,) = documents
+    return replace(document, graph=graph) if isinstance(document, Document) else document
+
+
+@contextmanager
+def open_engine(folder: Path, schedule: str) -> Iterator[Engine]:
+    """The folder's engine. Raises `FolderLocked`, for a run with what to do instead."""
+    from triplecast.engine import Engine
+    from triplecast.journal import read_address
+
+    try:
+        engine = Engine.open(folder, schedule=schedule)
+    except FolderLocked as fault:
+        if read_address(folder) is not None:
+            fault.hint = "it is a run: move the files into its inbox, and it publishes them"
+        raise
+    with engine:
+        yield engine
+
+
+class _Said:
+    """Prints what became of documents, and counts it."""
+
+    def __init__(self, as_json: bool) -> None:
+        self._json = as_json
+        self._accepted = self._unchanged = self._matches = self._rejects = self._undecided = self._pending = 0
+
+    def add(self, receipt: Receipt) -> None:
+        for match in receipt.matches:
+            self._print(match)
+        for reject in receipt.rejects:
+            self.add_reject(reject)
+        for pair in (*receipt.undecided, *receipt.pending):
+            say(describe_undecided(pair.publication, pair.subscription, pair.reason))
+        accepted = sum(each.outcome == "accepted" for each in receipt.publications)
+        self._accepted += accepted
+        self._unchanged += len(receipt.publications) - accepted
+        self._matches += len(receipt.matches)
+        self._undecided += len(receipt.undecided)
+        self._pending += len(receipt.pending)
+
+    def add_reject(self, reject: Reject) -> None:
+        self._rejects += 1
+        say(describe_reject(reject))
+
+    def end(self) -> int:
+        """Say the counts; return the exit code."""
+        pending = f", {self._pending} waiting for operators" if self._pending else ""
+        say(
+            f"{count_of(self._accepted, 'publication')} accepted, {self._unchanged} unchanged, {self._rejects} "
+            f"rejected: {count_of(self._matches, 'match', 'matches')}, {self._undecided} undecided{pending}"
+        )
+        if self._rejects and not self._accepted + self._unchanged:
+            return Exit.FAILED
+        if self._rejects or self._undecided or self._pending:
+            return Exit.PARTLY
+        return Exit.DONE if self._matches else Exit.NOTHING
+
+    def _print(self, match: Match) -> None:
+        if self._json:
+            row = {"publication": match.publication, "version": match.version, "subscription": match.subscription}
+            print_json(row | {"change": match.change, "id": match.notification} | match.recorded.row())
+        else:
+            name = printable_name(match.subscription)
+            print_text(f"{match.publication} v{match.version}  {name}  {describe_answer(match.recorded)}")

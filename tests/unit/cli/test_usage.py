@@ -1,0 +1,83 @@
+"""Wrong calls show right ones, and shells complete what the parsers know."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from triplecast.cli import EXAMPLES, build_parser, main
+
+COMMANDS = build_parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
+
+
+def test_every_command_has_an_example_that_is_right() -> None:
+    assert list(EXAMPLES) == sorted(EXAMPLES, key=list(COMMANDS).index)
+    assert set(EXAMPLES) == set(COMMANDS)
+    for name, example in EXAMPLES.items():
+        words = shlex.split(example.removeprefix('eval "$(').removesuffix(')"'))
+        assert words[:2] == ["triplecast", name]
+        assert build_parser().parse_args(words[1:]).command == name
+
+
+def wrong_calls() -> Iterator[list[str]]:
+    """Each command with words that a newcomer tries: none, paths in any number, an option that is not there."""
+    for name in COMMANDS:
+        yield [name, "--unknown"]
+        for count in range(4):
+            words = ["rail.rq", "feed.atom", "inbox"][:count]
+            try:
+                build_parser().parse_args([name, *words])
+            except SystemExit:
+                yield [name, *words]
+
+
+def test_a_wrong_call_shows_a_right_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """Drawn from the parsers. The tests had one wrong call, of an unknown command; one that makes the wrong calls of
+    every command sees which help nobody."""
+    calls = list(wrong_calls())
+    assert ["match", "rail.rq", "feed.atom"] in calls
+    capsys.readouterr()
+    for call in calls:
+        with pytest.raises(SystemExit) as end:
+            main(call)
+        assert end.value.code == 2
+        said = capsys.readouterr().err
+        if "unrecognized arguments" not in said:
+            assert said.endswith(f"; for example: {EXAMPLES[call[0]]}\n"), call
+
+
+def completed(script: Path, *words: str) -> list[str]:
+    given = f"COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}"
+    line = f'source {script}; {given}; _triplecast; echo "${{COMPREPLY[@]}}"'
+    ran = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+    return ran.stdout.split()
+
+
+def test_bash_completes_commands_options_and_choices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "bash"]) == 0
+    script = tmp_path / "triplecast.bash"
+    script.write_text(capsys.readouterr().out)
+    assert set(completed(script, "triplecast", "")) == set(COMMANDS)
+    assert completed(script, "triplecast", "no") == ["notifications"]
+    assert completed(script, "triplecast", "notifications", "--su") == ["--subscription"]
+    assert completed(script, "triplecast", "subscribe", "news", "--language", "") == ["sparql", "rdql"]
+    assert completed(script, "triplecast", "completion", "z") == ["zsh"]
+    assert completed(script, "triplecast", "publish", "news", "feed") == []  # files, by the shell
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_names_every_option(shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for name, parser in COMMANDS.items():
+        assert name in script
+        for option in (each for action in parser._actions for each in action.option_strings if each.startswith("--")):
+            assert (f"-l {option[2:]}" if shell == "fish" else option) in script
+    if shutil.which(shell):
+        (tmp_path / "script").write_text(script)
+        assert subprocess.run([shell, "-n", tmp_path / "script"], check=False).returncode == 0
