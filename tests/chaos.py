@@ -38,7 +38,7 @@ from triplecast.ingest import Parser, inbox_files
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
 from triplecast.operators import declared_operators
-from triplecast.outbox import Notification, Outbox
+from triplecast.outbox import Notification, Outbox, chunks
 from triplecast.pipeline import horizon, operator_jobs
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
@@ -105,6 +105,7 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         patch.object(inbox_files, "GROUP_DOCUMENTS", 15),
         patch.object(horizon, "SMALLEST", 40),
         patch.object(horizon, "LARGEST", 40),
+        patch.object(chunks, "MERGED", 2),
     )
     with ExitStack() as opened:
         for step in small:

@@ -34,6 +34,7 @@ from tests.flips import memory_folder
 from tests.lives import BEGIN, VERBS, Call, Ledger, Life, ParserHere, check_engine, check_files
 from triplecast import FolderLocked, crash_points, sqlite
 from triplecast.journal import Journal
+from triplecast.outbox import chunks
 
 POINTS = tuple(
     point
@@ -359,6 +360,7 @@ def run(count: int, seed: int, place: Path, say: Callable[[str], None] = print) 
     with (
         patch("triplecast.engine.engine.Parser", ParserHere),
         patch.object(sqlite, "PATIENCE", 300),
+        patch.object(chunks, "MERGED", 2),
     ):
         _warm(place / "warm")
         dice = random.Random(seed)

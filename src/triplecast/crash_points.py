@@ -25,6 +25,7 @@ POINTS = (
     "pipeline.batch-matched",
     "pipeline.batch-returned",
     "pipeline.operators-asked",
+    "outbox.chunks-merged",
     "outbox.rows-written",
     "outbox.position-written",
     "outbox.committed",

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from triplecast.crash_points import reach
 from triplecast.errors import StorageFault
 from triplecast.kernels.layout import I64
 from triplecast.outbox.batch import OutboxBatch
@@ -181,5 +182,6 @@ class ChunkWriter:
         merged = Chunked.of(batch, np.concatenate([content.digests for content in contents]))
         self._database.run("DELETE FROM chunk WHERE number > ?", [(after,)])
         self._last = after
+        reach("outbox.chunks-merged")
         self._insert(chunks[0].first, merged)
         return [len(merged.body)]

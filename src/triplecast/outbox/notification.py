@@ -47,7 +47,7 @@ class Cursor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Notification(Answered):
-    """One row of the view ``outbox``."""
+    """What is recorded for a subscriber: a match of a publication."""
 
     cursor: Cursor
     id: str

@@ -18,6 +18,7 @@ from triplecast.model.open_rows import PairReason
 from triplecast.outbox.batch import OutboxBatch, OutboxRow, PublicationName
 from triplecast.outbox.chunk import CHUNK_BYTES
 from triplecast.outbox.chunks import Chunked, ChunkWriter, chunks_of, digests_by_position, kept_digests
+from triplecast.outbox.known_numbers import KnownNumbers
 from triplecast.outbox.notification import Names
 from triplecast.outbox.pruning import prune, prune_undecided
 from triplecast.outbox.reader import DATABASE, END, OutboxReader, check_mark, nobody_else
@@ -38,8 +39,6 @@ from triplecast.outbox.tables import (
 )
 from triplecast.sqlite import SqliteFile, row_number
 from triplecast.storage_faults import make_folder
-
-_SMALL = 1 << 28
 
 
 class Committed(NamedTuple):
@@ -72,7 +71,7 @@ class Outbox(OutboxReader):
         with self._write():  # one that began before the folder was taken over has ended now
             state = self.state
             self._write_state(state._replace(epoch=max(epoch, state.epoch)))
-        self._known = _Numbers(id for (id,) in database.ask("SELECT id FROM registration"))
+        self._known = KnownNumbers(id for (id,) in database.ask("SELECT id FROM registration"))
         self._open: set[int] = {id for (id,) in database.ask("SELECT DISTINCT registration FROM open_pair")}
         """Registrations that have pending pairs."""
 
@@ -313,32 +312,6 @@ class Outbox(OutboxReader):
         given = digests_by_position(batch.between(after, upto))
         kept = kept_digests(self._database, after, upto)
         return tuple(sorted(each for each in kept.keys() | given.keys() if given.get(each) != kept.get(each)))
-
-
-class _Numbers:
-    """A set of numbers of registrations: a byte for each up to the largest, a set of those beyond `_SMALL`."""
-
-    def __init__(self, numbers: Iterable[int]) -> None:
-        self._has = np.zeros(1024, np.bool_)
-        self._large: set[int] = set()
-        self.add(np.fromiter(numbers, np.int64))
-
-    def add(self, numbers: NDArray[np.int64]) -> None:
-        self._has[self._small(numbers)] = True
-        self._large.update(numbers[numbers > _SMALL].tolist())
-
-    def missing(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return those of `numbers` that are not in the set, each once, ascending."""
-        small = self._small(numbers)
-        large = sorted({*numbers[numbers > _SMALL].tolist()} - self._large)
-        return np.concatenate([np.unique(small[~self._has[small]]), np.array(large, np.int64)])
-
-    def _small(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        small = numbers[numbers <= _SMALL]
-        most = int(small.max(initial=0))
-        if most >= len(self._has):
-            self._has = np.concatenate([self._has, np.zeros(most + 1, np.bool_)])
-        return small
 
 
 def _check_end(batch: OutboxBatch, upto: int) -> None:

@@ -14,7 +14,8 @@ COMMIT = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from outbox_samples import batch, registrations
-from triplecast.outbox import Outbox
+from triplecast.outbox import Outbox, chunks
+chunks.MERGED = 3
 prune = "prune" in sys.argv[1]
 with Outbox.open(sys.argv[1]) as outbox:
     for position in range(outbox.progress + 1, 31):
@@ -30,7 +31,8 @@ LATE = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from outbox_samples import batch, registrations
-from triplecast.outbox import Outbox
+from triplecast.outbox import Outbox, chunks
+chunks.MERGED = 2
 def rows_of(positions):
     return [(p, r, f"[{{p * r}}]") for p in positions for r in range(1, 4)]
 with Outbox.open(sys.argv[1]) as outbox:
