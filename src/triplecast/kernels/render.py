@@ -13,6 +13,7 @@ from triplecast.kernels.resolve import Terms, empty_terms
 from triplecast.kernels.sheets import BACKSLASH, QUOTE, SheetLimits, Sheets
 from triplecast.kernels.words import load_word, multiply_fold
 
+_REMOVED = np.frombuffer(b"-removed", np.uint8)
 _SEED, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
@@ -188,9 +189,39 @@ def _digest(text: U8, start: int, end: int) -> np.uint64:
     return state
 
 
+@njit
+def write_ids(keys: U8, publication: I64, registration: I64, change: U8) -> tuple[U8, I64]:
+    """Write the ids of notifications (`model.match.pair_id`), given the 32 bytes of each publication's key; return them
+    and [rows + 1] where each begins."""
+    ends = np.zeros(len(registration) + 1, np.int64)
+    text = np.empty(len(registration) * (32 + 1 + 19 + len(_REMOVED)), np.uint8)
+    filled = 0
+    for row in range(len(registration)):
+        for at in range(32):
+            text[filled + at] = keys[32 * publication[row] + at]
+        text[filled + 32] = ord("-")
+        filled += 33
+        left, digits = registration[row] // 10, 1
+        while left:
+            left //= 10
+            digits += 1
+        left = registration[row]
+        for at in range(digits):
+            text[filled + digits - 1 - at] = ord("0") + left % 10
+            left //= 10
+        filled += digits
+        if change[row]:
+            for at in range(len(_REMOVED)):
+                text[filled + at] = _REMOVED[at]
+            filled += len(_REMOVED)
+        ends[row + 1] = filled
+    return text[:filled], ends
+
+
 def warm_up() -> None:
     none, wide = np.zeros(0, np.int32), np.zeros(0, np.int64)
     sheets = Sheets(none, none, np.zeros(1, np.int64), wide, none, wide, 0)
     json, _ = render_sheets(sheets, empty_answers(), empty_terms(), SheetLimits(0, 0, wide, np.zeros(0, np.uint8)))
     gather(json, wide, wide, json, wide)
+    write_ids(json, wide, wide, json)
     digest_rows(np.zeros(2, np.int64), RowColumns(wide, np.zeros(0, np.uint8), none, np.zeros(1, np.int64), json))

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, zip_longest
 from pathlib import Path
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.end_mark import read_end_mark
 from triplecast.errors import InputError, StorageFault
-from triplecast.model.match import CHANGES, pair_id, publication_key
+from triplecast.model.match import pair_id, publication_key
 from triplecast.model.operators import NO_OPERATORS
 from triplecast.model.subscription import Subscription
-from triplecast.outbox.chunk import FILTERED, Chunk
+from triplecast.outbox.chunk import FILTERED
 from triplecast.outbox.chunks import StoredChunk, read_chunks
 from triplecast.outbox.notification import Cursor, Definitions, Notification, UndecidedPair
+from triplecast.outbox.selected import NamesById, Selected, made
 from triplecast.outbox.tables import (
     FIELDS,
     KEYS_AT_ONCE,
@@ -31,6 +32,9 @@ from triplecast.outbox.tables import (
 )
 from triplecast.sqlite import SqliteFile, row_number
 
+if TYPE_CHECKING:
+    import pyarrow
+
 DATABASE = "outbox.sqlite"
 END = "outbox.end"
 
@@ -39,9 +43,6 @@ _READ_AGAIN = "read again from 0 and leave out what you have by its `id`, which 
 _PAGE_BYTES = 8 << 20
 """Of chunks that a reader takes at once, unless one is larger; between pages it holds no lock and no snapshot."""
 _PAGE_CHUNKS = 500
-
-NamesById = dict[int, tuple[str, str | None]]
-"""Subscription and owner of registrations."""
 
 
 def nobody_else() -> None:
@@ -90,15 +91,30 @@ class OutboxReader(OutboxFile):
         Raises `StorageFault` at the first that is damaged or missing, `InputError` for numbers that cannot be and for a
         cursor of an earlier epoch.
         """
-        most = (1 << 63) if limit is None else row_number(limit, "limit")
-        place = Cursor.of(since)
-        wanted = {name: value for name, value in (("name", subscription), ("owner", owner)) if value is not None}
-        return self._notifications(place, most, wanted, definitions)
+        operators = definitions.operators if definitions else NO_OPERATORS
+        for selected in self._selected(since, limit, subscription, owner):
+            yield from made(selected, _defined(definitions, selected.registration), operators)
 
-    def _notifications(
-        self, since: Cursor | int, left: int, wanted: dict[str, str], definitions: Definitions | None
-    ) -> Iterator[Notification]:
-        chunks, names = self._chunks(since, wanted), NamesById()
+    def notification_batches(
+        self,
+        since: Cursor | str | SupportsIndex = 0,
+        limit: int | None = None,
+        subscription: str | None = None,
+        owner: str | None = None,
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """Return what `notifications` does, as `pyarrow.RecordBatch`es with the columns of `outbox.arrow.COLUMNS`,
+        without an object for a row. Raises what `notifications` raises."""
+        from triplecast.outbox.arrow import record_batch
+
+        return map(record_batch, self._selected(since, limit, subscription, owner))
+
+    def _selected(
+        self, since: Cursor | str | SupportsIndex, limit: int | None, subscription: str | None, owner: str | None
+    ) -> Iterator[Selected]:
+        left = (1 << 63) if limit is None else row_number(limit, "limit")
+        place, names = Cursor.of(since), NamesById()
+        wanted = {name: value for name, value in (("name", subscription), ("owner", owner)) if value is not None}
+        chunks = self._chunks(place, wanted)
         while left > 0 and (found := next(chunks, None)) is not None:
             epoch, first, chunk, of = found
             if chunk.content is None:
@@ -112,7 +128,8 @@ class OutboxReader(OutboxFile):
                 rows = rows[np.isin(registration, of)]
             rows = rows[:left]
             left -= len(rows)
-            yield from self._made(epoch, chunk.first, chunk.content, rows, names, definitions)
+            if len(rows):
+                yield Selected(epoch, chunk.first, chunk.content, rows, names)
 
     def _chunks(
         self, since: Cursor | int, wanted: dict[str, str]
@@ -159,44 +176,6 @@ class OutboxReader(OutboxFile):
         condition = f"WHERE {condition} AND last <= ? ORDER BY last"
         return list(read_chunks(self._database, condition, (sequence, lasts[-1]), wanted))
 
-    def _made(
-        self,
-        epoch: int,
-        first: int,
-        content: Chunk,
-        rows: NDArray[np.int64],
-        names: NamesById,
-        definitions: Definitions | None,
-    ) -> Iterator[Notification]:
-        """The notifications of some rows of a chunk that begins at sequence `first`."""
-        defined = _defined(definitions, content.registration[rows])
-        operators = definitions.operators if definitions else NO_OPERATORS
-        bindings, offsets = content.bindings.tobytes(), content.offsets.tolist()
-        place = np.searchsorted(np.cumsum(content.counts), rows, side="right")
-        columns = (rows, place, content.registration[rows], content.change[rows], content.sheet[rows])
-        at, key = -1, ""
-        for row, of, registration, number, sheet in zip(*(column.tolist() for column in columns), strict=True):
-            publication = content.publications[of]
-            if of != at:
-                at, key = of, publication_key(publication.graph, publication.version)
-            name, owner = names[registration]
-            change = CHANGES[number]
-            yield Notification(
-                Cursor(epoch, first + row),
-                pair_id(key, registration, change),
-                publication.position,
-                change,
-                publication.graph,
-                publication.version,
-                registration,
-                name,
-                owner,
-                bindings[offsets[sheet] : offsets[sheet + 1]].decode(),
-                publication.accepted_at,
-                defined.get(registration),
-                operators,
-            )
-
     def _names(self, registrations: Sequence[int]) -> NamesById:
         """Subscription and owner of registrations; raise `StorageFault` for one that is damaged or missing."""
         found: NamesById = {}
@@ -240,7 +219,7 @@ class OutboxReader(OutboxFile):
 
 
 def _defined(definitions: Definitions | None, registrations: NDArray[np.int64]) -> dict[int, Subscription]:
-    if definitions is None or not len(registrations):
+    if definitions is None:
         return {}
     return {int(each.id): each.subscription for each in definitions.registrations(np.unique(registrations).tolist())}
 

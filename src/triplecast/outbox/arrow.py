@@ -1,0 +1,66 @@
+"""Notifications as Arrow: columns over the arrays of a chunk, with each text once in a dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from triplecast.kernels.render import write_ids
+from triplecast.model.match import CHANGES, publication_key
+from triplecast.outbox.selected import Selected
+
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+COLUMNS = pa.schema(
+    [
+        ("sequence", pa.int64()),
+        ("id", pa.large_string()),
+        ("change", _TEXT),
+        ("publication", _TEXT),
+        ("version", pa.int64()),
+        ("position", pa.int64()),
+        ("registration", pa.int64()),
+        ("subscription", _TEXT),
+        ("owner", _TEXT),
+        ("json", _TEXT),
+        ("accepted_at", _TEXT),
+    ]
+)
+"""As the attributes of `Notification`; ``json`` holds the solutions as recorded. A cursor is the outbox's epoch and
+``sequence``; the epoch is in the schema's metadata."""
+
+
+def record_batch(selected: Selected) -> pa.RecordBatch:
+    """The rows as `COLUMNS`."""
+    content, rows, place = selected.content, selected.rows, selected.publication
+    names = content.publications
+    keys = "".join(publication_key(name.graph, name.version) for name in names).encode()
+    registration, change = selected.registration, content.change[rows]
+    id_text, id_ends = write_ids(np.frombuffer(bytearray(keys), np.uint8), place, registration, change)
+    numbers, of = np.unique(registration, return_inverse=True)
+    named = [selected.names[number] for number in numbers.tolist()]
+    sheets = pa.Array.from_buffers(
+        pa.string(),
+        len(content.offsets) - 1,
+        [None, pa.py_buffer(content.offsets.astype(np.int32)), pa.py_buffer(content.bindings)],
+    )
+    arrays = [
+        pa.array(selected.first + rows),
+        pa.Array.from_buffers(pa.large_string(), len(rows), [None, pa.py_buffer(id_ends), pa.py_buffer(id_text)]),
+        _texts(change, CHANGES),
+        _texts(place, [name.graph for name in names]),
+        pa.array(np.array([name.version for name in names], np.int64)[place]),
+        pa.array(np.array([name.position for name in names], np.int64)[place]),
+        pa.array(registration),
+        _texts(of, [name for name, _ in named]),
+        _texts(of, [owner for _, owner in named]),
+        pa.DictionaryArray.from_arrays(pa.array(content.sheet[rows]), sheets),
+        _texts(place, [name.accepted_at for name in names]),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=COLUMNS.with_metadata({"epoch": str(selected.epoch)}))
+
+
+def _texts(numbers: NDArray[np.generic], texts: Sequence[str | None]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), pa.array(texts, pa.string()))

@@ -1,0 +1,69 @@
+"""Rows of a chunk that a reader wants, and the notifications that are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.model.match import CHANGES, pair_id, publication_key
+from triplecast.model.operators import OperatorSet
+from triplecast.model.subscription import Subscription
+from triplecast.outbox.chunk import Chunk
+from triplecast.outbox.notification import Cursor, Notification
+
+NamesById = dict[int, tuple[str, str | None]]
+"""Subscription and owner of registrations."""
+
+
+class Selected(NamedTuple):
+    """Some rows of a chunk."""
+
+    epoch: int
+    first: int
+    """Sequence of the chunk's first row."""
+    content: Chunk
+    rows: NDArray[np.int64]
+    """Ascending."""
+    names: NamesById
+    """Of these rows' registrations, and maybe of others."""
+
+    @property
+    def registration(self) -> NDArray[np.int64]:
+        return self.content.registration[self.rows]
+
+    @property
+    def publication(self) -> NDArray[np.int64]:
+        """Of each row, the index into the chunk's publications."""
+        return np.searchsorted(np.cumsum(self.content.counts), self.rows, side="right")
+
+
+def made(selected: Selected, defined: Mapping[int, Subscription], operators: OperatorSet) -> Iterator[Notification]:
+    """The notifications of rows; `defined`: their queries, as far as these are known."""
+    epoch, first, content, rows, names = selected
+    bindings, offsets = content.bindings.tobytes(), content.offsets.tolist()
+    columns = (rows, selected.publication, selected.registration, content.change[rows], content.sheet[rows])
+    at, key = -1, ""
+    for row, of, registration, number, sheet in zip(*(column.tolist() for column in columns), strict=True):
+        publication = content.publications[of]
+        if of != at:
+            at, key = of, publication_key(publication.graph, publication.version)
+        name, owner = names[registration]
+        change = CHANGES[number]
+        yield Notification(
+            Cursor(epoch, first + row),
+            pair_id(key, registration, change),
+            publication.position,
+            change,
+            publication.graph,
+            publication.version,
+            registration,
+            name,
+            owner,
+            bindings[offsets[sheet] : offsets[sheet + 1]].decode(),
+            publication.accepted_at,
+            defined.get(registration),
+            operators,
+        )
