@@ -110,13 +110,17 @@ def _count_words(bank: WordBank, phrases: int) -> int:
 
 def _make_twins(work: Counter[str]) -> Mapping[str, Kernel]:
     """Uncompiled twins of the kernels by name, that add to `work`."""
-    twins: dict[str, Kernel] = {"prefetch": lambda *_: None}
+    twins: dict[str, Kernel] = {"prefetch": lambda *_: None, "copy_numbers": _copy_numbers}
     for module in _TWINS:
         names = dict(vars(module)) | twins
         for name, kernel in _kernels_of(module):
             twin: Kernel = FunctionType(kernel.__code__, names, name)
             twins[name] = names[name] = _add_count(twin, work, _COUNTS[name]) if name in _COUNTS else twin
     return twins
+
+
+def _copy_numbers(target: I32, at: int, source: I32, first: int, count: int) -> None:
+    target[at : at + count] = source[first : first + count]
 
 
 def _kernels_of(module: ModuleType) -> list[tuple[str, FunctionType]]:

@@ -89,7 +89,8 @@ def table_size(lookups: int) -> int:
 
 @inlined
 def has_key(bits: U64, key: int) -> bool:
-    return bool((bits[key >> 6] >> np.uint64(key & 63)) & np.uint64(1) != np.uint64(0))
+    place = np.uint32(key)  # unsigned: the machine code has no case for places from the end
+    return bool((bits[place >> np.uint32(6)] >> np.uint64(place & np.uint32(63))) & np.uint64(1) != np.uint64(0))
 
 
 @inlined
