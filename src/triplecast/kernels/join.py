@@ -286,7 +286,7 @@ def _walk(
             low, high = narrow_range(
                 how, number, strict, operator, index.entry_value, groups[group, 1], groups[group + 1, 1], widths[group]
             )
-            filled = write_fulfilled(index, encoded, bound, (operator, low, high), seen, found, work, filled)
+            filled = write_fulfilled(index, encoded, bound, (code, low, high), seen, found, work, filled)
     return filled, walk.step == EXHAUSTED
 
 

@@ -7,12 +7,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
-from triplecast.kernels.conditions import UNEQUAL, all_hold, compares
-from triplecast.kernels.layout import I32, I64, STRUCTURE_PLAIN, U32, Encoded, Index
+from triplecast.kernels.conditions import AT_LEAST, BY_NUMBER, BY_SINGLE, LESS, UNEQUAL, WINDOW, all_hold, compares
+from triplecast.kernels.layout import CONTINUES, ENDS, I32, I64, STRUCTURE_PLAIN, U32, Encoded, Index, read_code
 from triplecast.kernels.words import copy_numbers
 
 _LARGEST = 1 << 22
 """The most rows that a buffer begins with."""
+_FULFILLED, _FAILED = -1, -2
 _Column = TypeVar("_Column", I32, I64)
 
 
@@ -162,7 +163,7 @@ def write_fulfilled(
     index: Index,
     encoded: Encoded,
     bound: I32,
-    operator_low_high: tuple[int, int, int],
+    code_low_high: tuple[int, int, int],
     seen: tuple[int, float, bool],
     found: RunBuffer,
     work: Work,
@@ -173,8 +174,10 @@ def write_fulfilled(
 
     `seen` is the compared term as `conditions.see` gives it, `bound` the terms of the solution's variables.
     """
-    operator, low, high = operator_low_high
+    code, low, high = code_low_high
+    variable, operator, lane = read_code(code)
     how, number, strict = seen
+    in_order = operator == WINDOW and how in (BY_NUMBER, BY_SINGLE) and not strict
     entries, atoms, constants, stamp = index.entries, index.entry_atoms, index.entry_value, work.stamp
     values, identity, extras = encoded.values, encoded.identity, encoded.extras
     epoch = np.uint32(work.epoch[0])
@@ -184,7 +187,11 @@ def write_fulfilled(
             continue
         atom = atoms[entry]
         if atom >= 0:
-            if not all_hold(index.atom_code, index.atom_value, atom, values, identity, extras, bound, 0):
+            if in_order:
+                atom = _skip_bounds(index, atom, (variable, lane), (how, number))
+                if atom == _FAILED:
+                    continue
+            if atom >= 0 and not all_hold(index.atom_code, index.atom_value, atom, values, identity, extras, bound, 0):
                 continue
         elif operator == UNEQUAL and not compares(how, number, strict, operator, constants[entry]):
             continue
@@ -193,3 +200,25 @@ def write_fulfilled(
         found.entry[filled] = entry
         filled += 1
     return filled
+
+
+@inlined
+def _skip_bounds(index: Index, atom: int, variable_lane: tuple[int, int], seen: tuple[int, float]) -> int:
+    """Decide the bounds of one variable in one lane that a condition begins with, by the compared term as it is seen:
+    the first other atom, `_FULFILLED` without any, or `_FAILED`."""
+    codes, constants = index.atom_code, index.atom_value
+    variable, lane = variable_lane
+    how, number = seen
+    while (
+        codes[atom, 0] == variable
+        and codes[atom, 2] == lane
+        and codes[atom, 3] != CONTINUES
+        and codes[atom, 1] >= LESS
+        and codes[atom, 1] <= AT_LEAST
+    ):
+        if not compares(how, number, False, codes[atom, 1], constants[atom]):
+            return _FAILED
+        if codes[atom, 3] == ENDS:
+            return _FULFILLED
+        atom += 1
+    return atom
