@@ -250,7 +250,7 @@ class Engine:
         store = Findings().store
         try:
             for group in cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE):
-                parsed = self._parser.parse(group)
+                parsed = self._parser.parse_soon(group)
                 drafts = [draft for result in parsed for draft in result.drafts]
                 rejects = [reject for result in parsed for reject in result.rejects]
                 outcome = Findings(store)

@@ -1,4 +1,5 @@
-"""From bytes to publications: pre-parse checks, RDF parsers, feeds, identity and content hash, in killable children.
+"""From bytes to publications: pre-parse checks, RDF parsers, feeds, identity and content hash, in killable children
+but for small harmless documents (`harmless`).
 
 The children run `triplecast.ingest.parse.parse_document`, which is not imported here: it loads the feed parser.
 """

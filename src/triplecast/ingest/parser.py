@@ -1,4 +1,4 @@
-"""Parse documents in killable child processes."""
+"""Parse documents in killable child processes, and harmless ones that are waited for without."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from triplecast.errors import InputError
 from triplecast.ingest.attachments import share_attachments
 from triplecast.ingest.document import Document, ParsedDocument, cut_groups
 from triplecast.ingest.gate import CHILD, MEGABYTE
+from triplecast.ingest.harmless import parse_harmless
 from triplecast.ingest.messages import pack_document, unpack_parsed
 from triplecast.model.printable import printable_name, shortened
 from triplecast.model.publication import Reject
-from triplecast.sandbox import Limits, RequestFailure, Sandbox
+from triplecast.sandbox import Limits, RequestFailure, Sandbox, is_child
 
 _TURN_BYTES = 8 * MEGABYTE
 _TURN_DOCUMENTS = 128
 """Most documents that a child parses in one turn."""
+_HERE = 500
+"""Most documents that are parsed on the thread of their caller."""
 _TURNS_A_CHILD = 4
 """Fewest turns of a batch for each child, so that children share the work evenly."""
 
@@ -46,6 +49,7 @@ class Parser:
         self._sandboxes = [Sandbox(function, limits) for _ in range(n)]
         self._threads = ThreadPoolExecutor(n, thread_name_prefix="triplecast-parser") if n > 1 else None
         self._closed = threading.Event()
+        self._most_here = 0 if is_child() else _HERE  # a worker that imports a script gets the sandbox's hint
 
     def __enter__(self) -> Parser:
         return self
@@ -59,6 +63,18 @@ class Parser:
             self._threads.shutdown()
         for sandbox in self._sandboxes:
             sandbox.close()
+
+    def parse_soon(self, documents: Sequence[Document]) -> list[ParsedDocument]:
+        """As `parse`, with the same results, for a caller who waits: harmless documents are parsed on its thread."""
+        if len(documents) > self._most_here or self._closed.is_set():
+            return self.parse(documents)
+        here = [None if _refused(document) else parse_harmless(document) for document in documents]
+        sent = [document for document, parsed in zip(documents, here, strict=True) if parsed is None]
+        answers = iter(self.parse(sent) if sent else ())
+        return [
+            next(answers) if parsed is None else _finished(document, parsed)
+            for document, parsed in zip(documents, here, strict=True)
+        ]
 
     def parse(self, documents: Sequence[Document]) -> list[ParsedDocument]:
         """Return one result per document, in order. A document that its child does not survive is a reject.
@@ -112,13 +128,19 @@ def _closed_parser() -> InputError:
 
 def _parsed(document: Document, outcome: bytes | RequestFailure) -> ParsedDocument:
     if isinstance(outcome, bytes):
-        parsed = unpack_parsed(outcome)
-        drafts = share_attachments(parsed.drafts, document.attachments)
-        rejects = tuple(_storable(_named(reject, document)) for reject in parsed.rejects)
-        return replace(parsed, drafts=drafts, rejects=rejects)
+        return _finished(document, unpack_parsed(outcome))
     reason = f"parsing it ended its child process ({outcome.kind}): {outcome.detail}"
     reject = Reject(document.source, "sandbox", reason, _HINTS[outcome.kind])
     return ParsedDocument((), (_storable(_named(reject, document)),), outcome.kind == "timeout")
+
+
+def _finished(document: Document, parsed: ParsedDocument) -> ParsedDocument:
+    """Return what a document was parsed to, with its attachments and the names that its publisher knows."""
+    if not document.attachments and not parsed.rejects:
+        return parsed
+    drafts = share_attachments(parsed.drafts, document.attachments)
+    rejects = tuple(_storable(_named(reject, document)) for reject in parsed.rejects)
+    return replace(parsed, drafts=drafts, rejects=rejects)
 
 
 def _named(reject: Reject, document: Document) -> Reject:

@@ -30,12 +30,13 @@ _FORMATS = {
 _NAMED = frozenset((media_types.N_QUADS, media_types.TRIG, media_types.JSON_LD))
 """Formats with named graphs."""
 _PART = 4096
-"""Quads that are held as objects at once."""
+"""Quads that are held as objects at once; fewer where they may be long, but `_PART_LEAST`."""
+_PART_LEAST = 64
 _MOST_FAULTS = 100
 """Graphs that may be left out of one document."""
 _REMOTE_CONTEXT = "LoadDocumentCallback"
-_BLANK_LINE = re.compile(rb"^_:| _:[^ \"]+ (?:<[^>]*> )?\.$", re.MULTILINE)
-"""A blank node as subject, object or graph, which no literal or IRI resembles."""
+_BLANK_LINE = re.compile(rb"^_:| _:[^ \"]+ (?:<[^<> ]*> )?\.$", re.MULTILINE)
+"""A blank node as subject, object or graph, which no literal or IRI resembles; found in linear time."""
 _NEW_SYNTAX = (b"<<(", b"--ltr", b"--rtl")
 
 
@@ -103,13 +104,13 @@ def _drafts(data: bytes, media_type: str, base: str, dataset: bool, limits: Gate
 def _quads(
     data: bytes, media_type: str, base: str, faults: dict[str, DocumentRejected] | None = None
 ) -> Iterator[Quad]:
-    """Yield the quads of a document. The parser, which may hold it in a large form, ends with the last one."""
+    """Return the quads of a document. Their parser may hold it in a large form: whoever has read the last drops it."""
     quads: Iterable[Quad] = parse(data, format=_FORMATS[media_type], base_iri=base)
     if media_type == media_types.JSON_LD and b"@direction" in data:
         quads = map(_without_direction, quads)
     if media_type == media_types.N_QUADS and faults is not None:
         quads = _valid_quads(quads, data, faults)
-    yield from quads
+    return iter(quads)
 
 
 def _valid_quads(quads: Iterable[Quad], data: bytes, faults: dict[str, DocumentRejected]) -> Iterator[Quad]:
@@ -126,9 +127,10 @@ def _valid_quads(quads: Iterable[Quad], data: bytes, faults: dict[str, DocumentR
             graph = None if error.lineno is None else graph_of_line(lines[error.lineno - 1])
             if graph is None or len(faults) == _MOST_FAULTS:
                 raise
-            fault = unreadable(error, RdfFormat.N_QUADS, data)
-            fault.reason = f"{f'the graph {graph}' if graph else 'the default graph'} is left out: {fault.reason}"
-            faults.setdefault(graph, fault)
+            if graph not in faults:
+                fault = unreadable(error, RdfFormat.N_QUADS, data)
+                fault.reason = f"{f'the graph {graph}' if graph else 'the default graph'} is left out: {fault.reason}"
+                faults[graph] = fault
 
 
 _Graphs = dict[NamedNode | BlankNode | DefaultGraph, list[bytes]]
@@ -138,7 +140,7 @@ def _lines_per_graph(quads: Iterator[Quad], size: int, limits: GateLimits) -> _G
     graphs: _Graphs = {}
     count = 0
     room = limits.expanded_bytes
-    while part := list(islice(quads, _PART)):
+    while part := list(islice(quads, max(_PART_LEAST, min(_PART, _at_once(size, limits))))):
         lines = write_lines((quad.triple for quad in part), size, limits, dataset=False)
         for quad, line in zip(part, lines, strict=True):
             graphs.setdefault(quad.graph_name, []).append(line)
@@ -180,11 +182,13 @@ def write_lines(
     written at once before the limits are checked.
     """
     form = RdfFormat.N_QUADS if dataset else RdfFormat.N_TRIPLES
-    step = max(1, limits.expanded_bytes // (4 * source_bytes + 64))
+    step = _at_once(source_bytes, limits)
     stream: Iterator[Triple] = iter(quads)  # type: ignore[arg-type]  # quads or triples, never both
     lines: list[bytes] = []
-    size = 0
-    while part := serialize(islice(stream, step), format=form):
+    size = written = 0
+    while len(lines) == written:  # else the stream has ended
+        part = serialize(islice(stream, step), format=form) or b""
+        written += step
         size += len(part)
         _refuse_new_syntax(part)
         lines += part.splitlines(True) if b"\r" not in part else [line + b"\n" for line in part.split(b"\n")[:-1]]
@@ -192,8 +196,14 @@ def write_lines(
             raise _too_much(f"more than {limits.expanded_bytes} bytes with every term written out")
         if len(lines) > limits.triples:
             raise _too_much(f"more than {limits.triples} triples")
-    _refuse_long_terms(lines, limits)
+    if size > limits.term_bytes:
+        _refuse_long_terms(lines, limits)
     return lines
+
+
+def _at_once(source_bytes: int, limits: GateLimits) -> int:
+    """Return how many quads of a source of this size are not too large together."""
+    return max(1, limits.expanded_bytes // (4 * source_bytes + 64))
 
 
 def make_draft(graph: str, lines: list[bytes], source: bytes, limits: GateLimits, dataset: bool = False) -> Draft:
@@ -202,12 +212,11 @@ def make_draft(graph: str, lines: list[bytes], source: bytes, limits: GateLimits
     Raises DocumentRejected for a `graph` that is no absolute IRI.
     """
     _refuse_identity(graph, limits)
-    text = b"".join(lines)
     labels = "none"
-    if b"_:" in text and _BLANK_LINE.search(text):
-        lines, labels = _name_blank_nodes(lines, limits)
-    del text
     quads = b"".join(sorted(set(lines)))
+    if b"_:" in quads and _BLANK_LINE.search(quads):
+        lines, labels = _name_blank_nodes(lines, limits)
+        quads = b"".join(sorted(set(lines)))
     digest = sha256(source if labels == "input" else quads).digest()
     return Draft(graph, quads, digest, labels, dataset)
 
@@ -237,6 +246,8 @@ def _name_blank_nodes(lines: list[bytes], limits: GateLimits) -> tuple[list[byte
 
 def _refuse_new_syntax(part: bytes) -> None:
     """Raise DocumentRejected for RDF 1.2, which is not supported (semantics 1.5)."""
+    if b"(" not in part and b"@" not in part:  # found faster than the marks, most of which begin as each line does
+        return
     if not any(mark in part for mark in _NEW_SYNTAX):
         return
     for line in part.split(b"\n")[:-1]:
@@ -257,7 +268,7 @@ def _too_much(what: str) -> DocumentRejected:
 
 
 def _refuse_long_terms(lines: list[bytes], limits: GateLimits) -> None:
-    if not lines or max(map(len, lines)) <= limits.term_bytes:
+    if max(map(len, lines)) <= limits.term_bytes:
         return
     for line in lines:
         longest = max(map(len, line.split(b" ", 2)))

@@ -249,6 +249,11 @@ class Child:
         return RequestFailure("crash", f"the child ended with status {status}" + (f": {last}" if last else ""))
 
 
+def is_child() -> bool:
+    """Whether this process is a sandbox's child, which starts no other."""
+    return _INSIDE in os.environ
+
+
 def _start(function: str, limits: Limits, modules: Sequence[str]) -> subprocess.Popen[bytes]:
     inside = os.environ.get(_INSIDE)
     if inside is not None:

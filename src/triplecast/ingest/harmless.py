@@ -1,0 +1,81 @@
+"""Parse a small harmless document in the caller's own process; all others belong in a killable child.
+
+For a small document a child costs more than the work; it is there for what might crash, hang or fill memory.
+Harmless is a document that can do none of these, whatever its bytes are:
+
+- Turtle, TriG, N-Triples and N-Quads, uncompressed: their parser has no recursion and no entities, and reads no other
+  file. JSON-LD, XML and feeds have more machinery, also Python's.
+- At most `_BYTES`: the work of parser and checks is linear but for the products below.
+- (Colons + ``<``) × longest IRI at most `_RESOLVED`: resolving IRIs and prefixed names copies no more. The longest IRI
+  is the longest run without a space, added to the base once for each further ``base``.
+- At most `_BRACKETS`: nested triple terms and blank nodes are dropped recursively.
+- At most `_LIMITS.triples` triples in `_LIMITS.publications` graphs, and `_LIMITS.expanded_bytes` written out: commas
+  repeat a subject and a predicate. What is written is checked every few triples, so it exceeds them by little.
+- Where there may be blank nodes, at most `_BLANK.triples` triples, named within `_BLANK.canonical_steps`: naming runs
+  in Python, and takes 100 times as long as the rest.
+
+A document beyond one of these, one that the pre-parse checks reject, and one that makes the parser panic go to the
+child, which gives their results. So results never depend on where a document is parsed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from triplecast.ingest import media_types
+from triplecast.ingest.checked import parse_checked, parse_text
+from triplecast.ingest.document import Document, ParsedDocument
+from triplecast.ingest.gate import GATE, GateLimits
+
+_BYTES = 1 << 16
+_RESOLVED = 1 << 20
+_BRACKETS = 100
+_LIMITS = replace(GATE, bytes=_BYTES, expanded_bytes=1 << 19, triples=2_000, publications=100)
+_BLANK = replace(_LIMITS, triples=200, canonical_steps=100)
+_TYPES = frozenset((media_types.TURTLE, media_types.TRIG, media_types.N_TRIPLES, media_types.N_QUADS))
+_PANIC = "PanicException"
+"""What pyoxigraph raises for a fault of its own: no Exception, and in no module that could be imported."""
+
+
+class _Harmful(Exception):
+    """The document belongs in a child."""
+
+
+def parse_harmless(document: Document) -> ParsedDocument | None:
+    """Return what a child would; None for a document that belongs in one."""
+    data = document.data
+    if type(data) is not bytes or len(data) > _BYTES or data.startswith(b"\x1f\x8b"):
+        return None
+    try:
+        parsed = parse_checked(document, _LIMITS, _parse)
+    except Exception:
+        return None
+    except BaseException as error:
+        if type(error).__name__ != _PANIC:
+            raise
+        return None
+    if any(reject.stage == "gate" for reject in parsed.rejects) or any(
+        each.labels == "input" for each in parsed.drafts
+    ):
+        return None
+    return parsed
+
+
+def _parse(document: Document, media_type: str, charset: str | None, base: str, _: GateLimits) -> ParsedDocument:
+    if media_type not in _TYPES:
+        raise _Harmful
+    data = document.data
+    square, round_ = data.count(b"["), data.count(b"(")
+    if square + round_ + data.count(b"{") + data.count(b"<<") > _BRACKETS or _resolves_much(data, len(base)):
+        raise _Harmful
+    limits = _BLANK if square or round_ or b"_:" in data else _LIMITS
+    return parse_text(document, media_type, charset, base, limits)
+
+
+def _resolves_much(data: bytes, base: int) -> bool:
+    """Whether resolving IRIs and prefixed names may write more than `_RESOLVED` bytes, with a base of so many
+    characters."""
+    resolved = data.count(b":") + data.count(b"<")
+    bases = data.lower().count(b"base") + 2  # those of the document, the IRI of a prefix, and what is written
+    most = _RESOLVED - resolved * base * 4  # bytes of a character, at most
+    return resolved * bases * len(data) > most and resolved * bases * max(map(len, data.split())) > most
