@@ -75,8 +75,8 @@ class Journal(JournalWriter):
     def end_leases(self) -> None:
         """Write the end of every lease that is over now, as any method that writes does before it writes."""
         with self._database.lock:
-            (last,) = self._database.ask_one("SELECT written_at FROM writer")
-            if self._database.ask("SELECT 1 FROM lease WHERE end <= ? LIMIT 1", (max(read_clock(self._clock), last),)):
+            last = self._last or self._read_last()
+            if last.first_end is not None and last.first_end <= max(read_clock(self._clock), last.written_at):
                 with self._append():
                     pass
 

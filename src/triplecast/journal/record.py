@@ -96,6 +96,9 @@ inbox watcher's own, ``content`` and ``attachment`` are those of `journal.operat
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 """What ends a registration."""
 
+LEASED = (Kind.SUBSCRIPTION, Kind.RENEWAL, *ENDS)
+"""What may change which leases there are, and the registry."""
+
 COUNTED = (Kind.SUBSCRIPTION, Kind.CANCELLATION, Kind.LEASE_END, Kind.TAXONOMY)
 """Kinds that are looked up through a partial index alone, of which damage may hide an entry without a trace."""
 
