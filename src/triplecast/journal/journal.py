@@ -55,7 +55,9 @@ class Journal(JournalWriter):
             self._database.run("INSERT INTO live VALUES (?, ?, ?)", names)
             if end is not None:
                 self._write_leases(added.values(), end)
-        return [Registration(RegistrationId(added[each.name]), each, source=source) for each in subscriptions]
+            for each in subscriptions:
+                writing.added.append(Registration(RegistrationId(added[each.name]), each, None, source))
+        return writing.added
 
     def renew(self, id: int, lease: Lease) -> int | None:
         """Give the lease of registration `id` another end, from now on; return that end, None for none.

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from triplecast.journal.record import LEASED, Writing
 from triplecast.model.publication import Position, Publication
+from triplecast.model.subscription import Registration
 
 
 class LastCommit(NamedTuple):
@@ -18,9 +19,32 @@ class LastCommit(NamedTuple):
     registry: int
     """The last position that changed the registry."""
 
-    def after(self, writing: Writing, first_end: int | None) -> LastCommit:
+    def following(self, writing: Writing, first_end: int | None) -> LastCommit:
         registry = max((row.position for row in writing.rows if row.kind in LEASED), default=self.registry)
         return LastCommit(Position(writing.next - 1), writing.at, first_end, registry)
+
+    def unread(self, new: NewRegistrations | None, writing: Writing) -> NewRegistrations | None:
+        """Return what is new after the append that follows this commit."""
+        if len(writing.added) != len(writing.rows) or not writing.rows:
+            return new if all(row.kind not in LEASED for row in writing.rows) else None
+        if new is None or new.upto != self.registry:
+            return NewRegistrations(self.registry, writing.next - 1, [*writing.added])
+        new.registrations.extend(writing.added)
+        return new._replace(upto=writing.next - 1)
+
+
+class NewRegistrations(NamedTuple):
+    """Registrations at positions in (`after`, `upto`], where nothing else changed the registry, which the index has
+    not read: as `IndexUpkeep` keeps what was compiled of them."""
+
+    after: int
+    upto: int
+    registrations: list[Registration]
+
+    def is_all(self, after: int, upto: int, most: int, last: LastCommit) -> bool:
+        """Whether they are all that changed at positions in (`after`, `upto`], and fewer than `most`."""
+        first = int(self.registrations[0].id)
+        return self.after <= after < first and self.upto == last.registry <= upto and len(self.registrations) < most
 
 
 class Fresh(NamedTuple):

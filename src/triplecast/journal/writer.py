@@ -12,8 +12,8 @@ from typing import NamedTuple, Self
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, StorageFault
-from triplecast.journal.interface import RegistrySlice
-from triplecast.journal.last_commit import Fresh, LastCommit
+from triplecast.journal.interface import RegistryChanges, RegistrySlice
+from triplecast.journal.last_commit import Fresh, LastCommit, NewRegistrations
 from triplecast.journal.operator_data import write_attachments
 from triplecast.journal.reader import JournalFile
 from triplecast.journal.record import (
@@ -97,6 +97,7 @@ class JournalWriter(JournalFile):
         self._acknowledged = 0
         self._last: LastCommit | None = None
         self._fresh: Fresh | None = None
+        self._new: NewRegistrations | None = None
         self._taxonomies: tuple[int, Taxonomies] | None = None
         """Those that publications beyond a position are matched with, as long as no other is loaded."""
         self.former = former
@@ -222,11 +223,15 @@ class JournalWriter(JournalFile):
 
     def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
         last = self._last
-        if last is None or after == 0 or last.registry > after:
+        new = self._new
+        if last is not None and new is not None and new.is_all(after, upto, most, last):
+            self._new = None
+            yield RegistrySlice(RegistryChanges(new.registrations, []), upto)
+        elif last is None or after == 0 or last.registry > after:
             yield from super().registry_slices(after, upto, most)
 
     def _forget(self) -> None:
-        self._last = self._fresh = self._taxonomies = None
+        self._last = self._fresh = self._taxonomies = self._new = None
 
     # ---- documents --------------------------------------------------------------------------------------------------
 
@@ -301,7 +306,7 @@ class JournalWriter(JournalFile):
         at its end."""
         with self._database.lock:
             reach("journal.before-append")
-            last, taxonomies = self._last, self._taxonomies
+            last, taxonomies, new = self._last, self._taxonomies, self._new
             self._forget()  # until this is committed
             with self._database.write():
                 self.check_writer()
@@ -324,7 +329,8 @@ class JournalWriter(JournalFile):
                 self._acknowledged = writing.next - 1
                 self._end.set(self._acknowledged, self.epoch, *self.outbox_mark)
             reach("journal.committed")
-            self._last, self._taxonomies = last.after(writing, first_end) if writing.rows else last, taxonomies
+            self._taxonomies, self._new = taxonomies, last.unread(new, writing)
+            self._last = last.following(writing, first_end) if writing.rows else last
 
     def _read_last(self) -> LastCommit:
         (written_at,) = self._database.ask_one("SELECT written_at FROM writer")
