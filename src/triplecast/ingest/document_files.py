@@ -89,9 +89,16 @@ def parse_taxonomy(parser: Parser, documents: Sequence[Document | Reject], broad
     return read_taxonomy((draft.quads for result in parsed for draft in result.drafts), broader)
 
 
+def check_broader(paths: Sequence[Path], broader: bool) -> None:
+    """Raises InputError where `broader` is said of no document."""
+    if broader and not paths:
+        raise InputError("skos:broader is read of a taxonomy, and none is given", "name its files with --taxonomy")
+
+
 def read_taxonomy_files(paths: Sequence[Path], broader: bool = False) -> Taxonomy:
-    """Return the taxonomy of the documents at `paths`. Raises InputError for a missing one, and what `parse_taxonomy`
-    raises."""
+    """Return the taxonomy of the documents at `paths`. Raises InputError for a missing one, and what `check_broader`
+    and `parse_taxonomy` raise."""
+    check_broader(paths, broader)
     if not paths:
         return NO_TAXONOMY
     with Parser() as parser:

@@ -25,7 +25,7 @@ def parse_json_feed(document: Document, data: bytes, base: str, limits: GateLimi
     if not any(mention in data for mention in _MENTION):
         return None
     try:
-        found = json.loads(data)
+        found = json.loads(data, parse_int=str, parse_float=str, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return None  # the parser of JSON-LD says why
     if not isinstance(found, dict) or "@context" in found or not _VERSION.match(_text(found, "version")):
@@ -45,6 +45,11 @@ def parse_json_feed(document: Document, data: bytes, base: str, limits: GateLimi
     reason = f"items of the JSON Feed that are no objects are left out: {len(items) - len(valid)}"
     fault = Reject(document.source, "feed", reason, "write each item as a JSON object")
     return ParsedDocument(parsed.drafts, (*parsed.rejects, fault))
+
+
+def _refuse_constant(name: str) -> None:
+    """Raises ValueError for ``NaN`` and infinities, which Python reads and JSON lacks."""
+    raise ValueError(f"{name} is not JSON")
 
 
 def _item(item: dict[str, Any], inherited: tuple[Person, ...], language: str, base: str) -> FeedItem:
@@ -82,9 +87,9 @@ def _authors(holder: dict[str, Any]) -> tuple[Person, ...]:
 
 
 def _text(holder: dict[str, Any], key: str) -> str:
-    """Return the text of a member, also of a number, which ids and sizes may be; empty for anything else."""
+    """Return the text of a member, also of a number as it is written; empty for anything else."""
     value = holder.get(key)
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+    return value if isinstance(value, str) else ""
 
 
 def _list(holder: dict[str, Any], key: str) -> list[Any]:

@@ -22,6 +22,7 @@ from triplecast.driver import Driver, open_outbox
 from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser
+from triplecast.ingest.document_files import check_broader
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
 from triplecast.kernels.compiling import FIRST, compile_kernels, warm
@@ -88,6 +89,7 @@ class Sources:
         values = (_paths(subscriptions), Path(inbox), dataset, _paths(taxonomy), broader)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
+        check_broader(self.taxonomy, broader)
 
 
 def _paths(given: Paths) -> tuple[Path, ...]:

@@ -217,7 +217,8 @@ class Registry:
     def _in_use(self, name: str, holder: int) -> InputError:
         found = self._journal.registration(holder) if holder else None
         by = f" by a subscription of {describe_source(found.source)}" if found else ""
-        return InputError(f"subscription id {name!r} is in use{by}", "unsubscribe it or choose another id")
+        hint = "change that file" if found and found.source == FILES else "unsubscribe it"
+        return InputError(f"subscription id {name!r} is in use{by}", f"{hint} or choose another id")
 
     def _register(
         self,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from triplecast.cli import EXAMPLES, build_parser, main
+from triplecast.cli.terminal import Exit
 
 COMMANDS = build_parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
 
@@ -81,3 +82,25 @@ def test_the_script_names_every_option(shell: str, tmp_path: Path, capsys: pytes
     if shutil.which(shell):
         (tmp_path / "script").write_text(script)
         assert subprocess.run([shell, "-n", tmp_path / "script"], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "match --subscriptions a.rq --publications a.ttl --broader",
+        "explain a.ttl a.rq --broader",
+        "run --subscriptions a.rq --inbox . --output out --once --broader",
+    ],
+)
+def test_broader_without_a_taxonomy_is_an_error(
+    call: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was ignored: no test called an option without the one that it belongs to."""
+    if call.startswith("run"):
+        pytest.importorskip("pyspark", reason="the pipeline needs the extra [spark]")
+    monkeypatch.chdir(tmp_path)
+    Path("a.rq").write_text("ASK { ?s ?p ?o }")
+    Path("a.ttl").write_text("<urn:s> <urn:p> 1 .")
+    assert main(call.split()) == Exit.FAILED
+    assert "--taxonomy" in capsys.readouterr().err
+    assert not Path("out").exists()

@@ -53,6 +53,14 @@ def test_publishing_leaves_no_file_open() -> None:
     assert [str(each.message) for each in caught if issubclass(each.category, ResourceWarning)] == []
 
 
+def test_a_closed_engine_maps_no_file_of_its_folder(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(ANY_TITLE)
+        assert engine.publish(turtle("title"), "text/turtle").matches
+        assert str(tmp_path) in Path("/proc/self/maps").read_text()
+    assert str(tmp_path) not in Path("/proc/self/maps").read_text()
+
+
 def test_an_explanation_controls_no_terminal() -> None:
     with Engine() as engine:
         engine.subscribe(ANY_TITLE, id="any")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,9 @@ from wild_operators import WILD
 
 from tests.unit.journal.journal_samples import run_and_crash
 from triplecast.engine import Engine
+from triplecast.errors import InputError
 from triplecast.ingest import Document
+from triplecast.model.match import ANSWER_LIMITS, AnswerLimits
 from triplecast.model.operators import OperatorSet
 from triplecast.operators.asking.workers import Performed, Performer
 from triplecast.operators.messages import PublicationCall
@@ -78,6 +81,44 @@ def test_the_decided_are_visible_before_an_operator_is_asked(tmp_path: Path) -> 
         outbox.check()
         assert len(told(outbox)) == 4 + 4 + 4 + 4
         assert len(outbox.undecided()) == 4
+
+
+def test_a_group_in_pieces_tells_what_it_tells_whole() -> None:
+    """A piece is of one publication here: each is committed and settled from where the one before ended."""
+    found = []
+    for limits in (ANSWER_LIMITS, AnswerLimits(pairs=1)):
+        with Engine() as engine:
+            for name, text in QUERIES.items():
+                engine.subscribe(P + text, id=name)
+            engine._matcher.limits = limits
+            receipts = engine.publish_many(documents())
+            found.append((told(engine), [each[1:] for each in engine.undecided()]))
+            found[-1] += ([[match.subscription for match in receipt.matches] for receipt in receipts],)
+    assert sorted(found[0][0]) == sorted(found[1][0])
+    assert found[0][1:] == found[1][1:]
+
+
+class Copying(Watched):
+    """Copies the outbox and its end mark before operators are asked."""
+
+    def perform(self, asked: Sequence[PublicationCall]) -> list[Performed]:
+        for path in self.folder.glob("outbox.*"):
+            shutil.copy(path, self.folder / f"older-{path.name}")
+        return super().perform(asked)
+
+
+def test_a_copy_from_before_pairs_were_settled_is_noticed_as_older(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(P + QUERIES["asking"], id="asking")
+        engine._asker.performer = Copying(tmp_path, engine._operators)
+        engine.publish_many(documents()[:1])
+        (last,) = engine.notifications()
+    for path in tmp_path.glob("older-*"):
+        path.rename(tmp_path / path.name.removeprefix("older-"))
+    with Engine.open(tmp_path) as engine:
+        with pytest.raises(InputError, match="notifications were lost since"):
+            list(engine.notifications(last.cursor))
+        assert [each.id for each in engine.notifications()] == [last.id]
 
 
 RUN = f"""

@@ -66,6 +66,19 @@ def decisions_of(evaluator: Evaluator, candidates: Sequence[Candidate]) -> list[
     return [found[number] for number in range(len(candidates))]
 
 
+def test_fewer_requests_are_held_together_where_answers_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[int] = []
+    candidates = [Candidate(published(f":a :p {n} ."), 9, PREFIXES + "ASK { ?s :p+ ?o }", "sparql") for n in range(9)]
+    with Evaluator() as evaluator:
+        ask = evaluator._sandbox.map
+        monkeypatch.setattr(
+            evaluator._sandbox, "map", lambda asked, **how: held.append(len(asked)) or ask(asked, **how)
+        )
+        monkeypatch.setattr("triplecast.evaluate.evaluator.ANSWERS_AT_ONCE", 1)
+        assert all(decision.matched for decision in decisions_of(evaluator, candidates))
+    assert held == [4, 1, 1, 1, 1, 1]
+
+
 def test_candidates_are_decided_as_in_process(evaluator: Evaluator) -> None:
     texts = [
         "SELECT * { ?s :price ?v FILTER(?v > 10) }",

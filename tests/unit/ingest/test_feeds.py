@@ -459,6 +459,25 @@ def test_a_json_feed_gives_what_the_same_atom_feed_gives() -> None:
         assert parsed.drafts == (expected,)
 
 
+@pytest.mark.parametrize("number", ["7", "1e400", "1.50", "-0", "123456789" * 100])
+def test_a_number_in_a_json_feed_is_the_text_that_is_written(number: str) -> None:
+    """Python made `inf` and `1.5` of some; ids were tested as texts and small numbers."""
+    feed = f'{{"version": "https://jsonfeed.org/version/1.1", "items": [{{"id": {number}, "title": {number}}}]}}'
+    (draft,) = parse_document(Document("f.json", feed.encode(), graph="http://e/feed")).drafts
+    assert f'"{number}"'.encode() in draft.quads
+    (as_text,) = parse_document(
+        Document("f.json", feed.replace(number, f'"{number}"').encode(), graph="http://e/feed")
+    ).drafts
+    assert (draft.graph, draft.quads) == (as_text.graph, as_text.quads)
+
+
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_what_python_reads_and_json_lacks_is_no_json_feed(constant: str) -> None:
+    feed = f'{{"version": "https://jsonfeed.org/version/1.1", "items": [{{"id": {constant}}}]}}'
+    parsed = parse_document(Document("f.json", feed.encode()))
+    assert (parsed.drafts, [reject.stage for reject in parsed.rejects]) == ((), ["parse"])
+
+
 @pytest.mark.parametrize(
     ("change", "drafts", "word"),
     [

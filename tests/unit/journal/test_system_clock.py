@@ -45,6 +45,13 @@ def test_a_jump_that_lasts_is_believed() -> None:
     assert machine.clock() == START + HOLD + DAY
     machine.wrong = 0
     assert machine.clock() == START + HOLD, "the journal's time does not fall, this clock may"
+    machine.wrong = DAY
+    assert machine.clock() == START + HOLD, "each jump has to last"
+    machine.wrong = 0
+    machine.passed = 2 * HOLD
+    assert machine.clock() == START + 2 * HOLD
+    machine.wrong = DAY
+    assert machine.clock() == START + 2 * HOLD, "one that was corrected counts for no other"
 
 
 def test_small_steps_and_steps_back_are_followed(seed: int) -> None:

@@ -147,9 +147,10 @@ def test_a_later_run_tries_a_slow_file_again_and_gives_up_after_some_tries(slugg
     sluggish.now += 10_000
     sluggish.take()
     assert len(sluggish.journal.rejects()) == TRIES
-    sluggish.write("a.ttl", '<http://e/s> <http://e/p> "slow", "changed" .')
-    sluggish.take()
-    assert sluggish.acceptor._known["a.ttl"].outcome == "overran 1"
+    for change in ("changed", "changed again"):
+        sluggish.write("a.ttl", f'<http://e/s> <http://e/p> "slow", "{change}" .')
+        sluggish.take()
+        assert sluggish.acceptor._known["a.ttl"].outcome == "overran 1"
 
 
 def test_a_restart_takes_nothing_twice(door: Door, parser: Parser, tmp_path: Path) -> None:

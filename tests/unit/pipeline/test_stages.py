@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -13,16 +15,20 @@ from triplecast.driver import Driver
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.journal import Journal
 from triplecast.model.match import MatchStats
-from triplecast.model.operators import Operator, OperatorSet
+from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
 from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
 from triplecast.operators.asking import Asker
 from triplecast.outbox import Outbox, OutboxBatch
 from triplecast.pipeline import rows, stages
+from triplecast.pipeline.horizon import FILE, Horizon
+from triplecast.pipeline.query import match_left
 from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, spark_schema, to_arrow, work_of
 from triplecast.pipeline.sink import Sink
-from triplecast.pipeline.stages import AskedSlice, Stage, ask_slices, match_ranges, match_slices
+from triplecast.pipeline.stages import AskedSlice, Stage, ask_slices, match_slices
 from triplecast.registry.upkeep import open_index
+
+ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "nowhere", "one")
 
 
 @pytest.mark.parametrize("number", range(20))
@@ -37,18 +43,19 @@ def test_pieces_through_arrow_say_what_the_batch_says(number: int, size: int, se
     assert rows_of(OutboxBatch.joined(carried[::-1])) == rows_of(batch)
 
 
-def run_folder(folder: Path) -> str:
-    """A journal of two subscriptions, one cancelled half way, and 40 publications; gives the manifest's name."""
+def run_folder(folder: Path, operators: OperatorSet = NO_OPERATORS) -> str:
+    """A journal of two subscriptions, one cancelled half way, and 40 publications; gives the manifest's name. With
+    `operators`, another subscription calls the one that is declared."""
+    texts = {name: f"SELECT ?a {{ ?a <http://e/{name}> ?b }}" for name in ("p", "q")}
+    texts |= {each.iri: f"SELECT ?c {{ ?a <http://e/p> ?b . ?b <{each.iri}> ?c }}" for each in operators.operators}
     with Journal.open(folder) as journal:
-        _first, second = journal.subscribe(
-            [Subscription(name, f"SELECT ?a {{ ?a <http://e/{name}> ?b }}") for name in ("p", "q")]
-        )
+        _first, second, *_ = journal.subscribe([Subscription(name, text) for name, text in texts.items()])
         documents = [f'<http://e/s> <http://e/{name}> "{n}" .\n' for n in range(10) for name in ("p", "q")]
         drafts = [Draft(f"http://e/{n}", text.encode(), str(n).encode(), "none") for n, text in enumerate(documents)]
         journal.commit_documents(drafts)
         journal.cancel([second.id])
         journal.commit_documents([Draft(d.graph + "-later", d.quads, d.digest, d.labels) for d in drafts])
-        snapshot = open_index(IndexWriter(SegmentFolder(folder / INDEX)), journal, 0)
+        snapshot = open_index(IndexWriter(SegmentFolder(folder / INDEX)), journal, 0, operators)
     return snapshot.manifest
 
 
@@ -76,25 +83,50 @@ def test_slices_give_what_one_batch_gives(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(small) == 40 // 4, "an answer for each four publications of some 30 bytes"
 
 
-def test_what_a_slice_leaves_is_matched_by_later_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted work: each job brings little more than its share, and together they record what one batch does."""
-    manifest = run_folder(tmp_path)
-    stage, recorded, jobs = Stage(tmp_path), [], 0
+class OneProcess:
+    """As much of a Spark session as runs a job over numbers, here."""
+
+    def range(self, start: int, end: int, step: int, partitions: int) -> OneProcess:
+        self._ids = pa.RecordBatch.from_pydict({"id": list(range(start, end, step))})
+        return self
+
+    def mapInArrow(self, work: Callable[..., Iterator[pa.RecordBatch]], schema: str) -> OneProcess:
+        self._work = work
+        return self
+
+    def toArrow(self) -> pa.Table:
+        return pa.Table.from_batches(self._work(iter([self._ids])), MATCHES)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("slices", [1, 2, 3])
+def test_what_a_slice_leaves_is_matched_by_later_jobs(
+    slices: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted work: each job brings little more than its share, and together they record what one batch does, with the
+    pairs that wait for operators."""
+    operators = OperatorSet((ONE,))
+    manifest = run_folder(tmp_path, operators)
+    (tmp_path / FILE).write_text(json.dumps(Horizon(manifest, 44, 512)._asdict()))
+    stage, recorded = Stage(tmp_path, operators), []
     monkeypatch.setattr(stages, "CHUNK", 2)
     for answers in (1 << 30, 100):
         monkeypatch.setattr(stages, "ANSWERS_AT_ONCE", answers)
-        ranges = [(0, 20), (20, 43)]
         with Outbox.in_memory() as outbox, Journal.open(tmp_path) as journal:
-            sink = Sink(Driver(journal, outbox), outbox, lambda publications, rows, seconds: None)
-            while ranges:
-                work = match_ranges(stage, ranges, manifest, iter([pa.RecordBatch.from_pydict({"id": [0, 1]})]))
-                left = sink.take(partial(pa.Table.from_batches, work, MATCHES))
-                middle = min(left.after + left.fitted, left.upto) if left else 0
-                ranges, jobs = [(left.after, middle), (middle, left.upto)] if left else [], jobs + 1
-            recorded.append([(row.id, row.sequence, row.bindings) for row in outbox.notifications()])
-            assert outbox.progress == 43
+            driver = Driver(journal, outbox)
+            sink = Sink(driver, outbox, lambda publications, rows, seconds: None)
+            bounds = [{"after": 0, "upto": 20, "manifest": manifest}, {"after": 20, "upto": 44, "manifest": manifest}]
+            work = match_slices(stage, iter([pa.RecordBatch.from_pylist(bounds, SLICES)]))
+            left, jobs = sink.take(partial(pa.Table.from_batches, work, MATCHES)), 1
+            while left is not None:
+                left, jobs = sink.take(partial(match_left, OneProcess(), stage, left, slices)), jobs + 1
+            told = [(row.id, row.sequence, row.json) for row in outbox.notifications()]
+            pending = outbox.pending(0, 100)
+            ends = [bound for part in pending.parts for bound in (part.after, part.upto)]
+            recorded.append((told, pending.pairs))
+            assert (ends, outbox.told) == (sorted(ends), 44)
     assert recorded[0] == recorded[1]
-    assert (len(recorded[0]), jobs > 4) == (30, True)
+    assert (len(recorded[0][0]), len(recorded[0][1]), jobs > 4) == (30, 20, True)
 
 
 def test_a_slice_without_publications_still_answers(tmp_path: Path) -> None:
@@ -112,9 +144,6 @@ def test_spark_is_told_the_schema_that_it_would_read_from_arrow(schema: pa.Schem
     types = pytest.importorskip("pyspark.sql.pandas.types", reason="the pipeline needs the extra [spark]")
     read = types.from_arrow_schema(schema)
     assert spark_schema(schema) == ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in read)
-
-
-ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "nowhere", "one")
 
 
 def test_the_stages_ask_in_the_order_of_the_run_s_schedule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

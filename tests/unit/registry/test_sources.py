@@ -59,8 +59,11 @@ def test_files_cancel_their_own_only_also_after_a_restart(desk: Desk) -> None:
 def test_an_id_is_in_use_for_every_source_and_the_error_says_by_whom(desk: Desk) -> None:
     desk.write("a.rq", query("a"))
     desk.start()
-    with pytest.raises(InputError, match=r"id 'a\.rq' is in use by a subscription of the subscription files of a run"):
+    with pytest.raises(
+        InputError, match=r"id 'a\.rq' is in use by a subscription of the subscription files"
+    ) as refused:
         subscribe(desk.registry, "a.rq", query("b"))
+    assert refused.value.hint == "change that file or choose another id", "it cannot be unsubscribed"
     subscribe(desk.registry, "x", query("x"), "http:ada")
     with pytest.raises(InputError, match="id 'x' is in use by a subscription of http:ada"):
         subscribe(desk.registry, "x", query("x"))
