@@ -78,7 +78,8 @@ class Journal(JournalWriter):
         """Write the end of every lease that is over now, as any method that writes does before it writes."""
         with self._database.lock:
             last = self._last or self._read_last()
-            if last.first_end is not None and last.first_end <= max(read_clock(self._clock), last.written_at):
+            now = max(read_clock(self._clock), last.written_at)
+            if last.first_end is not None and last.first_end <= now:
                 with self._append():
                     pass
 
