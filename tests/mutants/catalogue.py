@@ -288,6 +288,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "            if common == np.uint64(0):\n",
     ),
     Mutant(
+        "lower-bound-of-a-window-decides",
+        "kernels/runs.py",
+        "        if codes[atom, 3] == ENDS:\n            return _FULFILLED\n        atom += 1\n",
+        "        return _FULFILLED\n",
+    ),
+    Mutant(
         "at-least-bound-off-by-one",
         "kernels/conditions.py",
         "    if operator == AT_LEAST:\n        return start, _first_beyond(",
