@@ -125,6 +125,7 @@ def test_an_engine_that_is_dropped_frees_its_folder_and_ends_its_children(tmp_pa
         engine = Engine.open(tmp_path)
         engine.subscribe(ANY_TITLE, id=f"any-{number}")
         engine.publish(turtle(f"title {number}"), "text/turtle")
+        engine.publish('{"@id": "a:s", "a:p": 1}', "application/ld+json")
         child = engine._parser._sandboxes[0]._child
         assert child is not None
         assert child.alive
