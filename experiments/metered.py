@@ -110,13 +110,17 @@ def _count_words(bank: WordBank, phrases: int) -> int:
 
 def _make_twins(work: Counter[str]) -> Mapping[str, Kernel]:
     """Uncompiled twins of the kernels by name, that add to `work`."""
-    twins: dict[str, Kernel] = {"prefetch": lambda *_: None}
+    twins: dict[str, Kernel] = {"prefetch": lambda *_: None, "copy_numbers": _copy_numbers}
     for module in _TWINS:
         names = dict(vars(module)) | twins
         for name, kernel in _kernels_of(module):
             twin: Kernel = FunctionType(kernel.__code__, names, name)
             twins[name] = names[name] = _add_count(twin, work, _COUNTS[name]) if name in _COUNTS else twin
     return twins
+
+
+def _copy_numbers(target: I32, at: int, source: I32, first: int, count: int) -> None:
+    target[at : at + count] = source[first : first + count]
 
 
 def _kernels_of(module: ModuleType) -> list[tuple[str, FunctionType]]:
@@ -149,7 +153,8 @@ def _count_probe(arguments: Sequence[Any], _: Any) -> Mapping[str, int]:
     """The kernel leaves its look-ups in scratch; they are queued once more to be counted."""
     index, encoded, view, hits = arguments
     triples = encoded.triples[encoded.view_offsets[view] : encoded.view_offsets[view + 1]]
-    return {LOOKUPS: int(probe._queue_lookups(triples, index.key_table, hits.hashes, hits.loaded, hits.origin))}
+    queued = probe._queue_lookups(triples, index.key_table, index.key_terms, hits.hashes, hits.loaded, hits.origin)
+    return {LOOKUPS: int(queued)}
 
 
 def _count_spent(arguments: Sequence[Any], after: walk.Walk) -> Mapping[str, int]:
@@ -191,6 +196,21 @@ def _count_star(arguments: Sequence[Any], _: Any) -> Mapping[str, int]:
     return {TRIES: sum(_count_chain(hits.chain, state[step - 1, walk.HEAD]) for step in steps if step)}
 
 
+def _count_bounds(arguments: Sequence[Any], _: Any) -> Mapping[str, int]:
+    """The bounds up to one that does not hold, the last of the condition, or another atom."""
+    index, atom, (variable, lane), (how, number) = arguments
+    count = 0
+    while True:
+        of, operator, seen_in, rest = index.atom_code[atom + count].tolist()
+        bounds = conditions.LESS <= operator <= conditions.AT_LEAST and rest != layout.CONTINUES
+        if (of, seen_in) != (variable, lane) or not bounds:
+            return {ATOMS: count}
+        holds = conditions.compares(how, number, False, operator, index.atom_value[atom + count])
+        count += 1
+        if not holds or rest == layout.ENDS:
+            return {ATOMS: count}
+
+
 _COUNTS: Mapping[str, Count] = {
     "probe": _count_probe,
     "has_key": _count_one(TESTS),
@@ -203,5 +223,6 @@ _COUNTS: Mapping[str, Count] = {
     "_first_beyond": _count_halvings,
     "narrow_range": _count_range,
     "holds": _count_one(ATOMS),
+    "_skip_bounds": _count_bounds,
 }
 """What each of them touches by itself: `compares` is called for an entry or an atom that is counted."""

@@ -148,6 +148,8 @@ class ParserHere:
     def parse(self, documents: list[Document]) -> list[ParsedDocument]:
         return [unpack_parsed(answer(pack_document(document))) for document in documents]
 
+    parse_soon = parse
+
     def close(self) -> None:
         pass
 

@@ -72,10 +72,14 @@ _OF_SPARQL = {"*": "any characters are .*", "?": "one character is .", "+": "som
 def find_warnings(template: Template, constants: Constants, operators: OperatorSet = NO_OPERATORS) -> tuple[str, ...]:
     """Say what is odd in a query and what to write instead, in at most `WARNINGS_LIMIT` sentences."""
     found = _read_template(template)
-    names = (constants[each][1:-1] if isinstance(each, int) else each for each in found.predicates)
-    undeclared = (warning for name in names if (warning := warn_undeclared(name, operators)) is not None)
-    others = ((check,) if isinstance(check, str) else check(constants) for check in found.checks)
-    return tuple(dict.fromkeys(chain(undeclared, *others)))[:WARNINGS_LIMIT]
+    warnings: list[str] = []
+    for each in found.predicates:
+        warning = warn_undeclared(constants[each][1:-1] if isinstance(each, int) else each, operators)
+        if warning is not None:
+            warnings.append(warning)
+    for check in found.checks:
+        warnings += (check,) if isinstance(check, str) else check(constants)
+    return tuple(dict.fromkeys(warnings))[:WARNINGS_LIMIT] if warnings else ()
 
 
 class _TemplateChecks(NamedTuple):
@@ -268,8 +272,9 @@ def _check_names(triples: Sequence[TriplePattern | algebra.PathPattern], templat
             yield from filter(None, [doubt_iri(kind.datatype)])
 
 
-def _warn_name(slot: int, constants: Constants) -> Iterator[str]:
-    yield from filter(None, [doubt_iri(constants[slot][1:-1])])
+def _warn_name(slot: int, constants: Constants) -> tuple[str, ...]:
+    warning = doubt_iri(constants[slot][1:-1])
+    return () if warning is None else (warning,)
 
 
 # ---- comparisons ----------------------------------------------------------------------------------------------------

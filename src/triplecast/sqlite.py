@@ -92,6 +92,11 @@ class SqliteFile:
                 self._connection.close()
                 self._connection = None
 
+    def is_in_memory(self) -> bool:
+        """Whether there is no file. Raises what `ask` does where it is closed, or of the process before a fork."""
+        self._connected()
+        return self._path is None
+
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         """All rows of a statement that reads."""
         with self.lock, storage_faults(self.where, self._form.repair):

@@ -19,10 +19,74 @@ class Mutant(NamedTuple):
     """Files of tests that catch it; without them the differential test does."""
 
 
+ANSWERS = ("tests/unit/match/test_answer_limit.py",)
 OUTBOX = tuple(f"tests/unit/outbox/test_outbox{name}.py" for name in ("", "_late", "_end", "_writer"))
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "an-answer-of-exactly-the-limit-dropped",
+        "match/answer_limit.py",
+        "self._sizes[publication] > self.limit or",
+        "self._sizes[publication] >= self.limit or",
+        ANSWERS,
+    ),
+    Mutant(
+        "cuts-of-another-limit-forgotten",
+        "match/answer_limit.py",
+        "        for publication, cut in other.cuts.items():\n            self._cut(publication, cut)\n",
+        "",
+        ANSWERS,
+    ),
+    Mutant(
+        "answers-of-publications-counted-together",
+        "match/answer_limit.py",
+        "spent = before[1:] - np.repeat(before[starts], np.diff(np.append(starts, len(publication))))",
+        "spent = before[1:]",
+        ANSWERS,
+    ),
+    Mutant(
+        "too-long-answers-take-room",
+        "match/segment_matches.py",
+        "short = size <= PAIR_BYTES",
+        "short = size >= 0",
+        ANSWERS,
+    ),
+    Mutant(
+        "pairs-without-room-when-settled-not-undecided",
+        "operators/asking/rounds.py",
+        "reasons.update(((each.publication, each.registration), each.reason) for each in self.limit.undecided())",
+        "pass",
+        ANSWERS,
+    ),
+    Mutant(
+        "what-a-slice-leaves-twice-forgotten",
+        "pipeline/query.py",
+        "    if bounds[-1] < left.upto:\n",
+        "    if False:\n",
+        ("tests/unit/pipeline/test_stages.py",),
+    ),
+    Mutant(
+        "pieces-recorded-from-the-first-on",
+        "engine/matching.py",
+        "            after = upto\n",
+        "",
+        ("tests/unit/engine/test_told_first.py",),
+    ),
+    Mutant(
+        "settling-not-noted-beside-the-journal",
+        "driver/driver.py",
+        "        self._journal.note_outbox(self._outbox.state.mark)\n        return settled\n",
+        "        return settled\n",
+        ("tests/unit/engine/test_told_first.py",),
+    ),
+    Mutant(
+        "name-of-an-opened-segment-given-again",
+        "index/segment_store.py",
+        "            self._last = max(self._last, number_of(name))\n",
+        "            pass\n",
+        ("tests/unit/engine/test_engine_durable.py",),
+    ),
     Mutant(
         "constant-on-the-left-not-mirrored",
         "model/comparison_codes.py",
@@ -222,6 +286,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "kernels/trees.py",
         "            if (common >> ordinal) & np.uint64(1) == np.uint64(0):\n",
         "            if common == np.uint64(0):\n",
+    ),
+    Mutant(
+        "lower-bound-of-a-window-decides",
+        "kernels/runs.py",
+        "        if codes[atom, 3] == ENDS:\n            return _FULFILLED\n        atom += 1\n",
+        "        return _FULFILLED\n",
     ),
     Mutant(
         "at-least-bound-off-by-one",

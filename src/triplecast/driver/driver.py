@@ -86,11 +86,11 @@ class Driver:
     def next(self) -> MatchRange | AskBatch | None:
         """Return what is due: pending pairs of earlier publications first, but for those set aside; None for nothing.
 
-        Raises `FolderLocked` where another writer has the folder now.
+        Raises `FolderLocked` where pairs are pending and another writer has the folder now.
         """
-        self._journal.check_writer()
         batch = self.turns.next(0.0, ASKED_AT_ONCE)
         if batch is not None:
+            self._journal.check_writer()
             return batch
         head = self._journal.head()
         if head <= self._empty_upto:

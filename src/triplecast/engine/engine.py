@@ -34,6 +34,7 @@ from triplecast.model.subscription import API, BROAD_PER_OWNER, Subscription, ch
 from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Definitions, Notification, Outbox, UndecidedPair
+from triplecast.registry.bulk import paused_collection
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed
@@ -379,10 +380,11 @@ class Engine:
         end = read_lease(lease)
         self._opened.check()
         self._current_operators()
-        candidates = [self._registry.examine(each, named) for each in subscriptions]
-        with self._lock:
-            self._match_accepted()
-            return self._registry.change(API, candidates, lease=end, tickets=True)
+        with paused_collection(len(subscriptions)):
+            candidates = [self._registry.examine(each, named) for each in subscriptions]
+            with self._lock:
+                self._match_accepted()
+                return self._registry.change(API, candidates, lease=end, tickets=True)
 
     def _match_accepted(self, outcome: Findings | None = None) -> None:
         """Match what the journal has and the outbox has not, and tell `outcome` what was matched; without one, the

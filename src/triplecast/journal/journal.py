@@ -55,7 +55,9 @@ class Journal(JournalWriter):
             self._database.run("INSERT INTO live VALUES (?, ?, ?)", names)
             if end is not None:
                 self._write_leases(added.values(), end)
-        return [Registration(RegistrationId(added[each.name]), each, source=source) for each in subscriptions]
+            for each in subscriptions:
+                writing.added.append(Registration(RegistrationId(added[each.name]), each, None, source))
+        return writing.added
 
     def renew(self, id: int, lease: Lease) -> int | None:
         """Give the lease of registration `id` another end, from now on; return that end, None for none.
@@ -75,8 +77,9 @@ class Journal(JournalWriter):
     def end_leases(self) -> None:
         """Write the end of every lease that is over now, as any method that writes does before it writes."""
         with self._database.lock:
-            (last,) = self._database.ask_one("SELECT written_at FROM writer")
-            if self._database.ask("SELECT 1 FROM lease WHERE end <= ? LIMIT 1", (max(read_clock(self._clock), last),)):
+            last = self._last or self._read_last()
+            now = max(read_clock(self._clock), last.written_at)
+            if last.first_end is not None and last.first_end <= now:
                 with self._append():
                     pass
 

@@ -96,6 +96,9 @@ inbox watcher's own, ``content`` and ``attachment`` are those of `journal.operat
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 """What ends a registration."""
 
+LEASED = (Kind.SUBSCRIPTION, Kind.RENEWAL, *ENDS)
+"""What may change which leases there are, and the registry."""
+
 COUNTED = (Kind.SUBSCRIPTION, Kind.CANCELLATION, Kind.LEASE_END, Kind.TAXONOMY)
 """Kinds that are looked up through a partial index alone, of which damage may hide an entry without a trace."""
 
@@ -147,6 +150,7 @@ class Writing:
         self.next = Position(first)
         self.at = at
         self.rows: list[Row] = []
+        self.added: list[Registration] = []
 
     def add(self, row: Row) -> Position:
         self.rows.append(row)
@@ -170,17 +174,24 @@ def subscription_row(
     position: Position, subscription: Subscription, at: int, end: int | None, ticket: bytes, source: str
 ) -> Row:
     """`end` of its lease, `ticket`: the hash of its ticket, empty for none."""
-    fields = [
-        f'"text": {_json(subscription.text)}, "language": {_json(subscription.language)}, '
-        f'"scope": {_json(subscription.scope)}, "entailment": {_json(subscription.entailment)}, '
-        f'"owner": {_json(subscription.owner)}, "source": {_json(source)}'
-    ]
-    if end is not None:
-        fields.append(f'"{_END}": {end}')
-    if ticket:
-        fields.append(f'"{_TICKET}": "{ticket.hex()}"')
-    body = f"{{{', '.join(fields)}}}".encode()
-    return row_of(Kind.SUBSCRIPTION, position, subscription.name, at, body=body)
+    usual = _json_behind(
+        subscription.language, subscription.scope, subscription.entailment, subscription.owner, source, end
+    )
+    secret = f', "{_TICKET}": "{ticket.hex()}"' if ticket else ""
+    body = f'{{"text": {_json(subscription.text)}{usual}{secret}}}'.encode()
+    name = subscription.name
+    crc = checksum(name, (position, 3, 0, at, 0), b"", body)
+    return Row(position, 3, name, 0, at, 0, b"", crc, body)
+
+
+@lru_cache(maxsize=256)
+def _json_behind(
+    language: object, scope: object, entailment: object, owner: object, source: object, end: int | None
+) -> str:
+    """The fields between a subscription's text and its ticket, which many have in common."""
+    fields = {"language": language, "scope": scope, "entailment": entailment, "owner": owner, "source": source}
+    until = "" if end is None else f', "{_END}": {end}'
+    return "".join(f', "{name}": {_json(value)}' for name, value in fields.items()) + until
 
 
 def _json(value: object) -> str:

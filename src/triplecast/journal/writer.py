@@ -12,11 +12,15 @@ from typing import NamedTuple, Self
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, StorageFault
+from triplecast.journal.interface import RegistryChanges, RegistrySlice
+from triplecast.journal.last_commit import Fresh, LastCommit, NewRegistrations
 from triplecast.journal.operator_data import write_attachments
 from triplecast.journal.reader import JournalFile
 from triplecast.journal.record import (
     COUNTED,
     JOURNAL,
+    LEASED,
+    REGISTRY_KINDS,
     Clock,
     Kind,
     Row,
@@ -24,6 +28,7 @@ from triplecast.journal.record import (
     checksum,
     publication_row,
     read_clock,
+    read_event,
     reject_row,
     row_of,
     system_clock,
@@ -33,10 +38,11 @@ from triplecast.journal.record import (
 from triplecast.journal.records import DATABASE, END, acknowledged
 from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.events import Removal
-from triplecast.model.publication import Draft, FileState, Position, Reject
+from triplecast.model.publication import Draft, FileState, Position, Publication, Reject
 from triplecast.model.subscription import Registration
 from triplecast.sqlite import SqliteFile
 from triplecast.storage_faults import RESTORE, make_folder, storage_faults
+from triplecast.taxonomy import Taxonomies
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,9 @@ class LatestVersion(NamedTuple):
 class JournalWriter(JournalFile):
     """Appends records: every method that changes something is one transaction, synced when it returns.
 
+    What it appended it need not read back: `LastCommit`, the taxonomies that apply, and `Fresh`. All three are dropped
+    by an append that raises, in whatever state that leaves the file, and where another writer has the folder.
+
     A call that raises has written nothing. After `StorageFull` the same call works once there is space; see
     `SqliteFile.write` for other faults.
     """
@@ -86,6 +95,11 @@ class JournalWriter(JournalFile):
         self._held: list[WriterLock | EndMark] = []
         self._end: EndMark | None = None
         self._acknowledged = 0
+        self._last: LastCommit | None = None
+        self._fresh: Fresh | None = None
+        self._new: NewRegistrations | None = None
+        self._taxonomies: tuple[int, Taxonomies] | None = None
+        """Those that publications beyond a position are matched with, as long as no other is loaded."""
         self.former = former
         """From whom the folder was taken over."""
         self.outbox_mark: tuple[int, ...] = ()
@@ -162,8 +176,11 @@ class JournalWriter(JournalFile):
 
     def check_writer(self) -> None:
         """Raises `FolderLocked` where another writer has taken this one's place."""
+        if self._database.is_in_memory():
+            return  # nobody else can have it
         (epoch,) = self._database.ask_one("SELECT epoch FROM writer")
         if epoch != self.epoch:
+            self._forget()
             holder = f"a later writer (epoch {epoch}, this one is {self.epoch})"
             raise FolderLocked(self._database.where, holder, "close this one: the other has the folder now")
 
@@ -173,6 +190,48 @@ class JournalWriter(JournalFile):
         with self._database.write():
             self.check_writer()
             yield
+
+    # ---- what was appended is not read back -------------------------------------------------------------------------
+
+    def head(self) -> Position:
+        last = self._last
+        return super().head() if last is None else last.head
+
+    def publications(
+        self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
+    ) -> list[Publication]:
+        fresh = self._fresh
+        if fresh is None or after < fresh.after or upto != fresh.upto:
+            return super().publications(after, upto, limit, most_bytes)
+        found = fresh.some(after, limit, most_bytes)
+        if not found or found[-1] is fresh.publications[-1]:
+            self._fresh = None
+        return found
+
+    def taxonomies(self, after: int, upto: int) -> Taxonomies:
+        with self._database.lock:
+            if self._taxonomies is None or after < self._taxonomies[0]:
+                found = super().taxonomies(after, upto)
+                if (
+                    self._last is None
+                    or upto < self._last.head
+                    or any(each.position > after for each in found.versions)
+                ):
+                    return found
+                self._taxonomies = after, found
+            return self._taxonomies[1]
+
+    def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
+        last = self._last
+        new = self._new
+        if last is not None and new is not None and new.is_all(after, upto, most, last):
+            self._new = None
+            yield RegistrySlice(RegistryChanges(new.registrations, []), upto)
+        elif last is None or after == 0 or last.registry > after:
+            yield from super().registry_slices(after, upto, most)
+
+    def _forget(self) -> None:
+        self._last = self._fresh = self._taxonomies = self._new = None
 
     # ---- documents --------------------------------------------------------------------------------------------------
 
@@ -197,6 +256,10 @@ class JournalWriter(JournalFile):
             rejected = [writing.add(reject_row(writing.next, reject, writing.at)) for reject in rejects]
             if sources or gone:
                 _write_files(self._database, sources or {}, gone)
+        if writing.rows and not any(draft.attachments for draft in drafts):
+            new = (read_event(row) for row in writing.rows if row.kind == Kind.PUBLICATION)
+            publications = [each for each in new if isinstance(each, Publication)]
+            self._fresh = Fresh(writing.rows[0].position - 1, writing.next - 1, publications)
         return Acceptance(accepted, rejected)
 
     def _accept(self, writing: Writing, drafts: Sequence[Draft]) -> list[Accepted]:
@@ -243,23 +306,45 @@ class JournalWriter(JournalFile):
         at its end."""
         with self._database.lock:
             reach("journal.before-append")
+            last, taxonomies, new = self._last, self._taxonomies, self._new
+            self._forget()  # until this is committed
             with self._database.write():
-                writing = self._begin()
+                self.check_writer()
+                last = last or self._read_last()
+                writing = self._begin(last)
                 yield writing
+                first_end = last.first_end
                 if writing.rows:
                     self._database.run("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", writing.rows)
                     self._database.run("UPDATE writer SET written_at = ?", [(writing.at,)])
-                    self._write_counts(writing.rows)
+                    kinds = {row.kind for row in writing.rows}
+                    if not kinds.isdisjoint(COUNTED):
+                        self._write_counts(writing.rows)
+                    if not kinds.isdisjoint(LEASED):
+                        first_end = self._read_first_end()
+                    if Kind.TAXONOMY in kinds:
+                        taxonomies = None
                 reach("journal.appended")
             if writing.rows and self._end is not None:
                 self._acknowledged = writing.next - 1
                 self._end.set(self._acknowledged, self.epoch, *self.outbox_mark)
             reach("journal.committed")
+            self._taxonomies, self._new = taxonomies, last.unread(new, writing)
+            self._last = last.following(writing, first_end) if writing.rows else last
 
-    def _begin(self) -> Writing:
-        self.check_writer()
-        (last,) = self._database.ask_one("SELECT written_at FROM writer")
-        writing = Writing(self.head() + 1, max(read_clock(self._clock), last))
+    def _read_last(self) -> LastCommit:
+        (written_at,) = self._database.ask_one("SELECT written_at FROM writer")
+        (registry,) = self._database.ask_one(f"SELECT max(position) FROM record WHERE kind IN {REGISTRY_KINDS}")
+        return LastCommit(super().head(), written_at, self._read_first_end(), registry or 0)
+
+    def _read_first_end(self) -> int | None:
+        (first_end,) = self._database.ask_one("SELECT min(end) FROM lease")
+        return None if first_end is None else int(first_end)
+
+    def _begin(self, last: LastCommit) -> Writing:
+        writing = Writing(last.head + 1, max(read_clock(self._clock), last.written_at))
+        if last.first_end is None or last.first_end > writing.at:
+            return writing
         over = self._database.ask(
             "SELECT registration, end, crc FROM lease WHERE end <= ? ORDER BY end, registration", (writing.at,)
         )

@@ -36,8 +36,10 @@ from triplecast.kernels.runs import (
     RunBuffer,
     Work,
     close_run,
+    make_buffer,
     make_room,
     make_work,
+    remember_sizes,
     write_fulfilled,
     write_plain,
 )
@@ -57,16 +59,7 @@ _VALUES_A_LINE = 2
 def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits, room: int) -> MatchedRuns:
     """Match the views of a batch against one segment, up to the one that leaves no room for further pairs."""
     views = len(encoded.view_mode)
-    found = RunBuffer(
-        np.empty(64 + 256 * views, np.int32),
-        np.empty(64 + 256 * views, np.int32),
-        np.empty(64 + 32 * views, np.int32),
-        np.empty(64 + 32 * views, np.int32),
-        np.empty(64 + 32 * views, np.int32),
-        np.empty(64 + 32 * views, np.int64),
-        np.empty((64, 2), np.int32),
-        np.zeros(3, np.int64),
-    )
+    found = make_buffer(work, views)
     counts = np.zeros(4, np.int64)
     candidates = np.empty(len(index.structures), np.int32)
     state = make_state(index)
@@ -87,6 +80,7 @@ def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits, room: in
         counts[3] += 1
         if found.sizes[0] >= room:
             break
+    remember_sizes(found, work, counts[3])
     filled, runs, exhausted = found.sizes
     found.run_start[runs] = filled
     return MatchedRuns(
@@ -136,6 +130,7 @@ def _choose(index: Index, mode: int, hits: Hits, found: int, candidates: I32) ->
         chosen += 1
         prefetch(structure_keys, first_key)
         prefetch(index.groups, structures[structure, STRUCTURE_GROUPS])
+        prefetch(index.group_width, structures[structure, STRUCTURE_GROUPS])
         prefetch(index.plain, structures[structure, STRUCTURE_PLAIN])
     return chosen, touched, _count_most(index, candidates, chosen)
 
@@ -291,7 +286,7 @@ def _walk(
             low, high = narrow_range(
                 how, number, strict, operator, index.entry_value, groups[group, 1], groups[group + 1, 1], widths[group]
             )
-            filled = write_fulfilled(index, encoded, bound, (operator, low, high), seen, found, work, filled)
+            filled = write_fulfilled(index, encoded, bound, (code, low, high), seen, found, work, filled)
     return filled, walk.step == EXHAUSTED
 
 

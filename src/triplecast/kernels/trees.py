@@ -170,7 +170,7 @@ def write_star(
                 continue
             bound[variable] = term
             filled = write_fulfilled(
-                index, encoded, bound, (operator, low, high), (how, number, strict), found, work, filled
+                index, encoded, bound, (code, low, high), (how, number, strict), found, work, filled
             )
             bound[variable] = -1
     return filled, complete

@@ -76,6 +76,22 @@ def _prefetch(typing_context: Any, array: Any, row: Any) -> Any:
     return types.none(array, types.intp), generate
 
 
+def _copy_numbers(typing_context: Any, target: Any, at: Any, source: Any, first: Any, count: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, size = ir.IntType(8).as_pointer(), ir.IntType(64)
+        into = context.make_array(signature.args[0])(context, builder, arguments[0])
+        origin = context.make_array(signature.args[2])(context, builder, arguments[2])
+        left = builder.bitcast(builder.gep(into.data, [arguments[1]]), byte)
+        right = builder.bitcast(builder.gep(origin.data, [arguments[3]]), byte)
+        kind = ir.FunctionType(ir.VoidType(), [byte, byte, size, ir.IntType(1)])
+        function = builder.module.declare_intrinsic("llvm.memcpy", [byte, byte, size], kind)
+        length = builder.mul(arguments[4], ir.Constant(size, signature.args[0].dtype.bitwidth // 8))
+        builder.call(function, [left, right, length, ir.Constant(ir.IntType(1), 0)])
+        return context.get_dummy_value()
+
+    return types.none(target, types.intp, source, types.intp, types.intp), generate
+
+
 load_word = cast(Callable[[Text, int], np.uint64], intrinsic(_load_word))
 """``load_word(text, index)``: the eight bytes from `index`, unaligned, unchecked."""
 
@@ -88,6 +104,9 @@ count_low_zeros = cast(Callable[[np.uint64], int], intrinsic(_count_low_zeros))
 count_ones = cast(Callable[[np.uint64], int], intrinsic(_count_ones))
 """``count_ones(word)``: set bits."""
 
+
+copy_numbers = cast(Callable[[Any, int, Any, int, int], None], intrinsic(_copy_numbers))
+"""``copy_numbers(target, at, source, first, count)``: copy a slice between arrays of one type, unchecked."""
 
 prefetch = cast(Callable[[NDArray[Any], Any], None], intrinsic(_prefetch))
 """``prefetch(array, row)``: prefetch a row that will be read soon. Never faults; changes only speed."""

@@ -158,4 +158,5 @@ def make_sheets(
 
 
 def publications_of(views: Views, matched: MatchedRuns) -> I32:
-    return np.repeat(views.publication[matched.run_view], np.diff(matched.run_start))
+    first_runs = np.searchsorted(matched.run_view, np.arange(len(views.publication) + 1))
+    return np.repeat(views.publication, np.diff(matched.run_start[first_runs]))

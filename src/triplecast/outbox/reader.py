@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, zip_longest
+from itertools import accumulate, chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -92,8 +92,8 @@ class OutboxReader(OutboxFile):
         cursor of an earlier epoch.
         """
         operators = definitions.operators if definitions else NO_OPERATORS
-        for selected in self._selected(since, limit, subscription, owner):
-            yield from made(selected, _defined(definitions, selected.registration), operators)
+        selected = self._selected(since, limit, subscription, owner)
+        return chain.from_iterable(made(rows, _defined(definitions, rows.registration), operators) for rows in selected)
 
     def notification_batches(
         self,
@@ -111,10 +111,12 @@ class OutboxReader(OutboxFile):
     def _selected(
         self, since: Cursor | str | SupportsIndex, limit: int | None, subscription: str | None, owner: str | None
     ) -> Iterator[Selected]:
-        left = (1 << 63) if limit is None else row_number(limit, "limit")
-        place, names = Cursor.of(since), NamesById()
+        most = (1 << 63) if limit is None else row_number(limit, "limit")
         wanted = {name: value for name, value in (("name", subscription), ("owner", owner)) if value is not None}
-        chunks = self._chunks(place, wanted)
+        return self._select(Cursor.of(since), most, wanted)
+
+    def _select(self, since: Cursor | int, left: int, wanted: dict[str, str]) -> Iterator[Selected]:
+        chunks, names = self._chunks(since, wanted), NamesById()
         while left > 0 and (found := next(chunks, None)) is not None:
             epoch, first, chunk, of = found
             if chunk.content is None:

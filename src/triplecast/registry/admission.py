@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.compile.compiled import CompiledSubscription, compile_subscription, graphs_of, matches_nothing
+from triplecast.compile.compiled import (
+    PLANS_LIMIT,
+    CompiledSubscription,
+    compile_subscription,
+    graphs_of,
+    matches_nothing,
+)
 from triplecast.compile.constants import Constant, constant_text
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.refusals import TEMPLATES_LIMIT, called_operators, refuse_two_graphs
@@ -25,6 +31,7 @@ from triplecast.model.printable import printable_name, shortened
 from triplecast.model.subscription import Registration, Subscription, SubscriptionCounts
 from triplecast.operators.asking.argument_checks import shared_checker
 from triplecast.query_warnings import find_warnings
+from triplecast.registry.bulk import paused_collection
 from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
 from triplecast.registry.taxonomy_warnings import warn_taxonomy
 
@@ -127,9 +134,41 @@ def admit(subscription: Subscription, datasets: bool = True, operators: Operator
     return examine(subscription, datasets, operators, is_live=True).admission
 
 
+class _Shared(NamedTuple):
+    """What all usual subscriptions of one plan have in common."""
+
+    plan: Plan
+    admission: Admission
+    """Without what their constants are warned of."""
+
+
+@cache
+def _shared() -> dict[tuple[str, int, Entailment], _Shared]:
+    """By template, plan and entailment; bounded by `PLANS_LIMIT`."""
+    return {}
+
+
 def _describe(
     subscription: Subscription, compiled: CompiledSubscription, datasets: bool, operators: OperatorSet
 ) -> Admission:
+    template, constants, entailment, plan = compiled
+    key = (template.key, id(plan), entailment)
+    found = _shared().get(key)
+    usual = subscription.language == "sparql" and "triplecast:" not in subscription.text
+    if not usual or found is None or found.plan is not plan:
+        admission = _describe_text(subscription, compiled, datasets)
+        if usual and not graphs_of(template, constants, entailment is not Entailment.NONE) and not needs_nothing(plan):
+            if len(_shared()) >= PLANS_LIMIT:
+                _shared().clear()
+            _shared()[key] = _Shared(plan, admission)
+    else:
+        admission = found.admission
+    odd = find_warnings(template, constants, operators)
+    return replace(admission, warnings=admission.warnings + odd) if odd else admission
+
+
+def _describe_text(subscription: Subscription, compiled: CompiledSubscription, datasets: bool) -> Admission:
+    """Describe a subscription without what its constants are warned of."""
     template, constants, entailment, plan = compiled
     graphs = graphs_of(template, constants, entailment is not Entailment.NONE)
     if not datasets:
@@ -145,7 +184,6 @@ def _describe(
             *template.notes,
             *(() if unread is None else (_DIRECTIVE_WARNING.format(unread[0], shortened(unread[1], _LONGEST_SHOWN)),)),
             *_warnings(plan.cost, graphs, reason, sources),
-            *find_warnings(template, constants, operators),
         ),
         _why_broad(plan, empty and not by_operators),
         plan.decided,
@@ -257,15 +295,16 @@ def admit_all(
     faults = [*loaded.faults]
     warnings: list[str] = []
     kinds: Counter[tuple[str, str]] = Counter()
-    for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
-        try:
-            admission = examine(subscription, datasets, operators, has_taxonomy=is_loaded).admission
-        except (QuerySyntaxError, QueryRefused) as error:
-            faults.append(fault_of(error, subscription.name, place))
-            continue
-        taken.append(subscription)
-        kinds[admission.cost, admission.decider] += 1
-        warnings += describe_warnings(admission, subscription.name, place)
+    with paused_collection(len(loaded.subscriptions)):
+        for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
+            try:
+                admission = examine(subscription, datasets, operators, has_taxonomy=is_loaded).admission
+            except (QuerySyntaxError, QueryRefused) as error:
+                faults.append(fault_of(error, subscription.name, place))
+                continue
+            taken.append(subscription)
+            kinds[admission.cost, admission.decider] += 1
+            warnings += describe_warnings(admission, subscription.name, place)
     counts: Counter[str] = Counter()
     for (cost, decider), count in kinds.items():
         counts[cost] += count

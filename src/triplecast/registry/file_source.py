@@ -11,6 +11,7 @@ from triplecast.errors import InputError
 from triplecast.journal import Journal
 from triplecast.model.subscription import FILES, Registration, RegistrationId, Subscription
 from triplecast.registry.admission import AdmittedSubscription, describe_warnings, fault_of, first_of
+from triplecast.registry.bulk import paused_collection
 from triplecast.registry.files import (
     SubscriptionFile,
     describe_unread,
@@ -131,7 +132,8 @@ class FileSource:
         self._origin = {name: self._origin[name] for name in kept if name in self._origin}
         for path, entry in read.items():
             self._origin.update((each.name, path) for each in entry.content.loaded.subscriptions)
-        self._change(loaded, kept)
+        with paused_collection(len(loaded.subscriptions)):
+            self._change(loaded, kept)
         self._registry.follow()
         self._registered_at = self._registry.index.snapshot.covers
         self._report_faults()

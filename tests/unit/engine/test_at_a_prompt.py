@@ -53,6 +53,14 @@ def test_publishing_leaves_no_file_open() -> None:
     assert [str(each.message) for each in caught if issubclass(each.category, ResourceWarning)] == []
 
 
+def test_a_closed_engine_maps_no_file_of_its_folder(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(ANY_TITLE)
+        assert engine.publish(turtle("title"), "text/turtle").matches
+        assert str(tmp_path) in Path("/proc/self/maps").read_text()
+    assert str(tmp_path) not in Path("/proc/self/maps").read_text()
+
+
 def test_an_explanation_controls_no_terminal() -> None:
     with Engine() as engine:
         engine.subscribe(ANY_TITLE, id="any")
@@ -117,6 +125,7 @@ def test_an_engine_that_is_dropped_frees_its_folder_and_ends_its_children(tmp_pa
         engine = Engine.open(tmp_path)
         engine.subscribe(ANY_TITLE, id=f"any-{number}")
         engine.publish(turtle(f"title {number}"), "text/turtle")
+        engine.publish('{"@id": "a:s", "a:p": 1}', "application/ld+json")
         child = engine._parser._sandboxes[0]._child
         assert child is not None
         assert child.alive

@@ -21,12 +21,15 @@ from triplecast.model.subscription import FILES, Subscription
 GRAPH = "https://example.org/doc/1"
 
 
-def test_an_index_deleted_under_an_engine_costs_no_subscription(tmp_path: Path) -> None:
+@pytest.mark.parametrize("entailment", [None, "rdfs"])
+def test_an_index_deleted_under_an_engine_costs_no_subscription(entailment: str | None, tmp_path: Path) -> None:
+    """Segments of two modes are not merged into one with a new name; what it opened counts as what it wrote."""
     with Engine.open(tmp_path) as engine:
         engine.subscribe(TITLES, "first")
+        engine.publish(turtle(None), "text/turtle", "urn:none")
     with Engine.open(tmp_path) as engine:
         shutil.rmtree(tmp_path / "index")
-        engine.subscribe(TITLES, "second")
+        engine.subscribe(TITLES, "second", entailment=entailment)
         assert len(engine.publish(turtle("a"), "text/turtle", "urn:a").matches) == 2
     with Engine.open(tmp_path) as engine:
         assert len(engine.publish(turtle("b"), "text/turtle", "urn:b").matches) == 2

@@ -48,7 +48,7 @@ class KeptParser:
     """One parser's child for all engines of a test."""
 
     def __init__(self, parser: Parser) -> None:
-        self.parse = parser.parse
+        self.parse, self.parse_soon = parser.parse, parser.parse_soon
 
     def close(self) -> None:
         pass

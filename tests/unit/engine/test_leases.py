@@ -42,6 +42,7 @@ def test_a_lease_ends_before_the_next_publication_is_stamped(tmp_path: Path) -> 
         assert short.expires == "2027-01-15T08:00:10.000000Z"
         clock.now += 10 * SECOND - 1
         assert told(engine, "A") == ["short", "kept"]
+        assert [engine._journal.count_live(clock.now + more) for more in (0, 1)] == [2, 1]
         clock.now += 1
         assert told(engine, "B") == ["kept"]
         assert [standing.id for standing in engine.subscriptions()] == ["kept"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import tracemalloc
 import zlib
 
 import pytest
@@ -47,7 +48,11 @@ def test_a_bomb_is_unpacked_no_further_than_the_limit(layers: int) -> None:
     for _ in range(layers - 1):
         bomb = gzip.compress(bomb)
     assert len(bomb) < GATE.bytes // 100
+    tracemalloc.start()
     (reject,) = parse_document(Document("d.ttl.gz", bomb)).rejects
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * GATE.bytes, "the bomb has six times as much"
     assert ("more than 16777216 bytes unpacked" if layers == 1 else "is compressed (gzip)") in reject.reason
     limits = GateLimits(bytes=19)
     exact = b"<a:s> <a:p> <a:o> ."

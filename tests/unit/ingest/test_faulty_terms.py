@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 
 import pytest
 
@@ -83,11 +84,15 @@ def test_graphs_beyond_the_limit_reject_the_dataset(name: str) -> None:
 
 
 def test_an_identity_has_a_limit() -> None:
-    long = "urn:" + "x" * 5000
-    for document in (
-        Document("d.ttl", b"<urn:s> <urn:p> 1 .", graph=long),
-        Document("d.trig", f"<{long}> {{ <urn:s> <urn:p> 1 }}".encode()),
-    ):
+    longest, long = "urn:" + "x" * 4092, "urn:" + "x" * 5000
+
+    def documents(graph: str) -> Iterator[Document]:
+        yield Document("d.ttl", b"<urn:s> <urn:p> 1 .", graph=graph)
+        yield Document("d.trig", f"<{graph}> {{ <urn:s> <urn:p> 1 }}".encode())
+
+    for document in documents(longest):
+        assert [draft.graph for draft in parse_document(document).drafts] == [longest]
+    for document in (*documents(longest + "x"), *documents(long)):
         parsed = parse_document(document)
         assert parsed.drafts == ()
         assert "4096 are allowed" in parsed.rejects[0].reason

@@ -117,11 +117,9 @@ def test_the_cut_is_the_same_in_whatever_order_and_way_answers_come(seed: int) -
         one.absorb(other)
         rows = one.close(parts, upto)
         kept = {
-            (int(place), int(of)): part.text[start : start + length].tobytes()
-            for part in rows
-            for place, of, start, length in zip(
-                part.publication, part.registration, part.start, part.length, strict=True
-            )
+            (int(place), int(of)): part.text[part.offsets[sheet] : part.offsets[sheet + 1]].tobytes()
+            for part in parts
+            for place, of, sheet in zip(part.publication, part.registration, part.sheet, strict=True)
         }
         wanted = limited(({pair: text for pair, text in whole[0].items() if pair[0] < upto}, set()), limit)
         undecided = one.undecided(upto)
@@ -175,7 +173,7 @@ def test_joined_and_combined_rows_make_an_answer_of_exactly_the_limit(more: int)
     queries = registrations("SELECT ?t { ?a e:t ?t }", "SELECT ?t { { ?a e:t ?t } UNION { ?a e:q ?t } }")
     with Matcher(InProcess()) as matcher:
         matched = matcher.match(snapshot_of([build_segment(queries)]), [graph])
-    assert np.diff(matched.bindings_offsets).tolist() == [PAIR_BYTES] * 2 * (not more)
+    assert matched.rows.length.tolist() == [PAIR_BYTES] * 2 * (not more)
     assert [pair.reason for pair in matched.undecided] == [TOO_LONG] * 2 * more
 
 

@@ -257,6 +257,38 @@ def test_many_that_come_at_once_are_answered_in_turn(desk: Desk, monkeypatch: py
         assert [*threads.map(ask, range(150))] == [desk.journal.head()] * 150
 
 
+def test_a_connection_that_is_being_answered_keeps_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "CLIENTS", 1)
+    monkeypatch.setattr(control, "SILENT_SECONDS", 0.05)
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def answer(line: bytes) -> bytes:
+        asked.set()
+        assert may_answer.wait(30)
+        return line
+
+    server = ControlServer(tmp_path, answer)
+    with closing(server), closing(connect(server)) as first:
+        first.sendall(b"first\n")
+        assert asked.wait(30)
+        with closing(connect(server)) as second:
+            second.sendall(b"second\n")
+            second.settimeout(1)
+            with pytest.raises(TimeoutError):
+                second.recv(99)
+            may_answer.set()
+            assert first.recv(99) == b"first\n"
+            second.settimeout(30)
+            assert second.recv(99) == b"second\n"
+
+
+def connect(server: ControlServer) -> socket.socket:
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(30)
+    client.connect(str(server.address))
+    return client
+
+
 def test_reading_takes_no_lock(tmp_path: Path) -> None:
     """`status` in a cron job made `run` fail: no test read a folder and opened it at the same time."""
     with Engine.open(tmp_path) as engine:

@@ -1,0 +1,67 @@
+"""What a journal's writer knows of its last commit, so that it need not read back what only it changes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from triplecast.journal.record import LEASED, Writing
+from triplecast.model.publication import Position, Publication
+from triplecast.model.subscription import Registration
+
+
+class LastCommit(NamedTuple):
+    """Where the journal ends, and what the next append has to know."""
+
+    head: Position
+    written_at: int
+    first_end: int | None
+    """Of the leases; None where none ends."""
+    registry: int
+    """The last position that changed the registry."""
+
+    def following(self, writing: Writing, first_end: int | None) -> LastCommit:
+        registry = max((row.position for row in writing.rows if row.kind in LEASED), default=self.registry)
+        return LastCommit(Position(writing.next - 1), writing.at, first_end, registry)
+
+    def unread(self, new: NewRegistrations | None, writing: Writing) -> NewRegistrations | None:
+        """Return what is new after the append that follows this commit."""
+        if len(writing.added) != len(writing.rows) or not writing.rows:
+            return new if all(row.kind not in LEASED for row in writing.rows) else None
+        if new is None or new.upto != self.registry:
+            return NewRegistrations(self.registry, writing.next - 1, [*writing.added])
+        new.registrations.extend(writing.added)
+        return new._replace(upto=writing.next - 1)
+
+
+class NewRegistrations(NamedTuple):
+    """Registrations at positions in (`after`, `upto`], where nothing else changed the registry, which the index has
+    not read: as `IndexUpkeep` keeps what was compiled of them."""
+
+    after: int
+    upto: int
+    registrations: list[Registration]
+
+    def is_all(self, after: int, upto: int, most: int, last: LastCommit) -> bool:
+        """Whether they are all that changed at positions in (`after`, `upto`], and fewer than `most`."""
+        first = int(self.registrations[0].id)
+        return self.after <= after < first and self.upto == last.registry <= upto and len(self.registrations) < most
+
+
+class Fresh(NamedTuple):
+    """Publications at positions in (`after`, `upto`], all that there are, which were accepted last."""
+
+    after: int
+    upto: int
+    publications: list[Publication]
+
+    def some(self, after: int, limit: int | None, most_bytes: int | None) -> list[Publication]:
+        """As `Records.publications` does."""
+        found: list[Publication] = []
+        size = 0
+        for each in self.publications:
+            if len(found) == limit or (most_bytes is not None and size >= most_bytes):
+                break
+            if each.position > after:
+                found.append(each)
+                size += len(each.quads)
+        return found
