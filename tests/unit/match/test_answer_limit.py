@@ -14,7 +14,6 @@ from contextlib import closing
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
 import pytest
 
 from tests.properties.operators import EVEN
@@ -118,7 +117,7 @@ def test_the_cut_is_the_same_in_whatever_order_and_way_answers_come(seed: int) -
         rows = one.close(parts, upto)
         kept = {
             (int(place), int(of)): part.text[part.offsets[sheet] : part.offsets[sheet + 1]].tobytes()
-            for part in parts
+            for part in rows
             for place, of, sheet in zip(part.publication, part.registration, part.sheet, strict=True)
         }
         wanted = limited(({pair: text for pair, text in whole[0].items() if pair[0] < upto}, set()), limit)
