@@ -16,6 +16,7 @@ from pyoxigraph import Literal, NamedNode
 from triplecast.evaluate.scope import condition_names
 from triplecast.evaluate.unknown import asks_operators
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Variable, subexpressions
+from triplecast.model.entailment import FUNCTION_MARKS
 
 
 class Conjunct(NamedTuple):
@@ -23,6 +24,8 @@ class Conjunct(NamedTuple):
 
     expression: Expression
     names: frozenset[str]
+    reads_graph: bool = False
+    """Whether it calls a function of the taxonomy, which reads the graph that is active where it is written."""
 
 
 Conjuncts: TypeAlias = tuple[Conjunct, ...]
@@ -40,7 +43,10 @@ def split(condition: Expression) -> Split:
     staying: list[Expression] = []
     for part in conjuncts(condition):
         if _is_movable(part):
-            movable.append(Conjunct(part, frozenset(condition_names(part))))
+            reads_graph = any(
+                isinstance(each, Call) and each.function in FUNCTION_MARKS for each in subexpressions(part)
+            )
+            movable.append(Conjunct(part, frozenset(condition_names(part)), reads_graph))
         else:
             staying.append(part)
     staying.sort(key=asks_operators)
@@ -68,6 +74,12 @@ def part_of(conditions: Conjuncts, certain: Set[str]) -> tuple[Conjuncts, Conjun
     return inside, tuple([condition for condition in conditions if not condition.names <= certain])
 
 
+def out_of_graphs(conditions: Conjuncts) -> tuple[Conjuncts, Conjuncts]:
+    """Split conditions into those that may be applied inside a GRAPH and those that read the graph outside."""
+    inside = tuple([condition for condition in conditions if not condition.reads_graph])
+    return inside, tuple([condition for condition in conditions if condition.reads_graph])
+
+
 def selectivity(conditions: Conjuncts, strongest: float) -> dict[str, float]:
     """Estimate by how much conditions divide the rows that bind a name: `strongest` where it must equal a constant."""
     found: dict[str, float] = {}
@@ -91,6 +103,10 @@ def _compares_constants(arguments: Iterable[Expression]) -> bool:
     return sum(not isinstance(argument, NamedNode | Literal) for argument in arguments) == 1 and any(
         isinstance(argument, Variable) for argument in arguments
     )
+
+
+def _reads_graph(expression: Expression) -> bool:
+    return any(isinstance(part, Call) and part.function in FUNCTION_MARKS for part in subexpressions(expression))
 
 
 def _is_movable(expression: Expression) -> bool:

@@ -19,7 +19,7 @@ from pyoxigraph import BlankNode, NamedNode
 
 from triplecast.evaluate.aggregates import aggregate_rows
 from triplecast.evaluate.basic import solve_basic
-from triplecast.evaluate.conjuncts import Conjuncts, part_of
+from triplecast.evaluate.conjuncts import Conjuncts, out_of_graphs, part_of
 from triplecast.evaluate.expressions import passes, sift, value
 from triplecast.evaluate.graphs import GraphName
 from triplecast.evaluate.paths import unfilled
@@ -208,7 +208,8 @@ def _graph(
 ) -> Iterator[Row]:
     seed = row if is_open(pattern.pattern) else place.replaced
     inside, rest = part_of(conditions, run.certain(pattern.pattern) | seed.keys())
-    return sift(run, rest, _in_graphs(run, pattern, place, row, seed, inside), place)
+    inside, outside = out_of_graphs(inside)
+    return sift(run, (*outside, *rest), _in_graphs(run, pattern, place, row, seed, inside), place)
 
 
 def _in_graphs(

@@ -130,3 +130,20 @@ def test_random_histories_equal_asking_again_from_scratch(seed: int) -> None:
                     assert found == {id: bindings.decode() for (_, id), bindings in matches_of(again).items()}
                     told += len(found)
     assert told > 50
+
+
+@pytest.mark.parametrize(("types_in", "matches"), [("", ["outside"]), (" <urn:g>", ["inside"])])
+def test_a_function_reads_the_graph_that_is_active_where_it_is_written(types_in: str, matches: list[str]) -> None:
+    """A filter after a GRAPH reads the default graph, also where its variable is bound inside."""
+    patterns = {
+        "outside": "GRAPH <urn:g> { ?x <urn:p> ?y } FILTER(tc:ancestor(?x, <urn:C>))",
+        "inside": "GRAPH <urn:g> { ?x <urn:p> ?y FILTER(tc:ancestor(?x, <urn:C>)) }",
+    }
+    rdf_type = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+    quads = f'<urn:s> <urn:p> "x" <urn:g> .\n<urn:s> {rdf_type} <urn:D>{types_in} .\n'
+    with Engine() as engine:
+        engine.load_taxonomy("<urn:C> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:D> .", "text/turtle")
+        for id, pattern in patterns.items():
+            engine.subscribe(f"PREFIX tc: <urn:triplecast:taxonomy:> SELECT * {{ {pattern} }}", id)
+        receipt = engine.publish(quads, "application/n-quads", "urn:document", dataset=True)
+        assert [match.subscription for match in receipt.matches] == matches
