@@ -20,7 +20,10 @@ class Mutant(NamedTuple):
 
 
 ANSWERS = ("tests/unit/match/test_answer_limit.py",)
-OUTBOX = tuple(f"tests/unit/outbox/test_outbox{name}.py" for name in ("", "_late", "_end", "_writer"))
+OUTBOX = (
+    "tests/unit/outbox/test_chunks.py",
+    *(f"tests/unit/outbox/test_outbox{name}.py" for name in ("", "_late", "_end", "_writer", "_filters")),
+)
 
 
 MUTANTS: tuple[Mutant, ...] = (
