@@ -236,6 +236,8 @@ class SegmentMatches:
         return JoinedRows(self._publication[parts], self._member[parts], of_pair[parts])
 
     def _evaluated(self, pairs: Pairs) -> Iterator[tuple[int, int, int]]:
+        if not len(pairs.member):
+            return iter(())
         registrations = self.segment.tables.registrations[pairs.member]
         valid = self._validity.holds(pairs.publication, registrations)
         return zip(*(column[valid].tolist() for column in (*pairs, registrations)), strict=True)
@@ -258,12 +260,16 @@ def _before(matched: MatchedRuns, views: Views, upto: int) -> MatchedRuns:
 
 
 def _distinct(*parts: Pairs) -> Pairs:
+    if not any(len(part.member) for part in parts):
+        return _NO_PAIRS
     pairs = np.unique(np.concatenate([np.stack(part, axis=1) for part in parts]), axis=0)
     return Pairs(pairs[:, 0], pairs[:, 1])
 
 
 def _members_of_exhausted(segment: Segment, views: Views, matched: MatchedRuns) -> tuple[Pairs, Pairs]:
     """(decided, candidate) members of the structures whose join exhausted its steps."""
+    if not len(matched.exhausted):
+        return _NO_PAIRS, _NO_PAIRS
     index = segment.tables.index
     parts: tuple[list[I32], list[I32]] = ([np.zeros((0, 2), np.int32)], [np.zeros((0, 2), np.int32)])
     for view, structure in matched.exhausted.tolist():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import add, attrgetter, sub
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -132,10 +133,13 @@ class MatchStats:
     are `verified`."""
 
     def __add__(self, other: MatchStats) -> MatchStats:
-        return MatchStats(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+        return MatchStats(*map(add, _counts(self), _counts(other)))
 
     def __sub__(self, other: MatchStats) -> MatchStats:
-        return MatchStats(*(getattr(self, name) - getattr(other, name) for name in self.__slots__))
+        return MatchStats(*map(sub, _counts(self), _counts(other)))
+
+
+_counts = attrgetter(*MatchStats.__slots__)
 
 
 NO_CONDITIONS: Mapping[int, PublicationConditions] = MappingProxyType({})

@@ -76,6 +76,8 @@ class OpenRows(NamedTuple):
 
     def only(self, kept: Sequence[int] | NDArray[np.int64]) -> OpenRows:
         """Some of the pairs, in ascending order."""
+        if len(kept) == self.pairs:
+            return self
         chosen = np.asarray(kept, np.int64)
         lengths = np.diff(self.waits)
         among = np.zeros(self.pairs, np.bool_)
