@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from pyoxigraph import BlankNode, NamedNode, Triple
@@ -31,6 +32,7 @@ class Head(NamedTuple):
     """Those of SELECT in its order, those of WHERE for CONSTRUCT, none for ASK."""
 
 
+@lru_cache(16_384)
 def read_head(definition: Subscription, operators: OperatorSet) -> Head:
     """Raises `QuerySyntaxError` and `QueryRefused`, the latter for an operator that is not in `operators` too."""
     query = parse_template(definition.text, definition.language, definition.name, operators)[0].query

@@ -88,7 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
             elif arguments.undecided:
                 rows = map(undecided_row, outbox.undecided(after))
             else:
-                rows = map(notification_row, outbox.notifications(since, None, *wanted, definitions))
+                made = notification_row if arguments.json else notification_line
+                rows = map(made, outbox.notifications(since, None, *wanted, definitions))
             for place, row, line in rows:
                 since, after = place, place
                 if arguments.json:
@@ -152,9 +153,11 @@ def notification_row(notification: Notification) -> Row:
         "accepted_at": notification.accepted_at,
         **recorded.row(),
     }
-    shown = f"{notification.publication} v{notification.version}  {describe_answer(recorded)}"
-    return (
-        str(notification.cursor),
-        row,
-        f"{notification.sequence}  {printable_name(notification.subscription)}  {shown}",
-    )
+    return str(notification.cursor), row, ""
+
+
+def notification_line(notification: Notification) -> Row:
+    """As `notification_row`, with the line alone: neither is made of many notifications without need."""
+    shown = f"{notification.publication} v{notification.version}  {describe_answer(notification.recorded)}"
+    line = f"{notification.sequence}  {printable_name(notification.subscription)}  {shown}"
+    return str(notification.cursor), {}, line
