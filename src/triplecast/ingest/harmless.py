@@ -48,7 +48,7 @@ def parse_harmless(document: Document) -> ParsedDocument | None:
         return None
     try:
         parsed = parse_checked(document, _LIMITS, _parse)
-    except Exception:
+    except Exception:  # whatever it is, a child reports it
         return None
     except BaseException as error:
         if type(error).__name__ != _PANIC:

@@ -65,7 +65,7 @@ class Outbox(OutboxReader):
         The outbox is in the given `epoch` from now on, where that is later than its own."""
         super().__init__(database, check_writer)
         self._end: EndMark | None = None
-        self._writer = ChunkWriter(database)
+        self._chunk_writer = ChunkWriter(database)
         self._state = self._next = State()
         """What is committed, and what the transaction under way has written."""
         with self._write():  # one that began before the folder was taken over has ended now
@@ -237,7 +237,7 @@ class Outbox(OutboxReader):
                     self._state = self._next = self._read_state()
                     yield
             except BaseException:
-                self._writer.forget()
+                self._chunk_writer.forget()
                 raise
             self._state = self._next
 
@@ -249,7 +249,7 @@ class Outbox(OutboxReader):
 
     def _write_chunks(self, state: State, chunks: Iterable[Chunked], told: int) -> int:
         """Write chunks after those of `state`, and how far everything has come; return the last sequence."""
-        last = self._writer.append(state.sequence + 1, chunks) - 1
+        last = self._chunk_writer.append(state.sequence + 1, chunks) - 1
         reach("outbox.rows-written")
         ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
         self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=last))

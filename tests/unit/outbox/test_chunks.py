@@ -10,6 +10,16 @@ import pytest
 from outbox_samples import batch, registrations
 
 from triplecast.outbox import Outbox, chunk, chunks
+from triplecast.outbox import outbox as outbox_module
+
+
+class Failed(Exception):
+    pass
+
+
+def fail(point: str) -> None:
+    """A transaction ends between its chunks and its commit."""
+    raise Failed(point)
 
 
 @pytest.mark.parametrize("number", range(6))
@@ -25,9 +35,13 @@ def test_merged_chunks_hold_what_was_committed(
             rows = sorted({(position, random.randrange(1, 9)) for _ in range(random.randrange(5))})
             texts = [f'[{{"v":"{random.randrange(3)}"}}]' for _ in rows]
             committed += [(*row, text) for row, text in zip(rows, texts, strict=True)]
-            outbox.commit(batch(committed[len(committed) - len(rows) :]), position, registrations)
-            if random.random() < 0.1:
-                outbox._writer.forget()
+            new = batch(committed[len(committed) - len(rows) :])
+            with monkeypatch.context() as broken:
+                broken.setattr(outbox_module, "reach", fail)
+                if random.random() < 0.3:
+                    with pytest.raises(Failed):
+                        outbox.commit(new, position, registrations)
+            outbox.commit(new, position, registrations)
         assert [(each.position, each.registration, each.json) for each in outbox.notifications()] == committed
         outbox.check()
         replayed = batch([row for row in committed if row[0] > 5])
