@@ -138,7 +138,7 @@ def _middle(publication: PublicationName, change: str) -> str:
 
 
 def _solutions(content: Chunk, sheets: I64 | I32) -> Iterator[str]:
-    text = memoryview(content.bindings)
+    text = content.bindings.data
     for first, last in zip(content.offsets[sheets].tolist(), content.offsets[sheets + 1].tolist(), strict=True):
         yield str(text[first:last], "utf-8")
 

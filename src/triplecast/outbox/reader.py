@@ -28,6 +28,7 @@ from triplecast.outbox.tables import (
     OutboxFile,
     Pending,
     State,
+    read_names,
     read_pending,
     read_rows,
 )
@@ -197,11 +198,8 @@ class OutboxReader(OutboxFile):
         """Subscription and owner of registrations; raise `StorageFault` for one that is damaged or missing."""
         found: NamesById = {}
         for start in range(0, len(registrations), KEYS_AT_ONCE):
-            keys = registrations[start : start + KEYS_AT_ONCE]
-            condition = f"WHERE id IN ({', '.join('?' * len(keys))})"
-            rows = read_rows(self._database, "registration", condition, keys)
-            found.update((id, (name, owner)) for id, name, owner in rows)
-        for number in registrations:
+            found.update(read_names(self._database, registrations[start : start + KEYS_AT_ONCE]))
+        for number in registrations if len(found) < len(registrations) else ():
             if number not in found:
                 raise missing(self._database.where, f"registration {number}", "a notification")
         return found

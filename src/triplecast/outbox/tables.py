@@ -69,6 +69,21 @@ def read_rows(database: SqliteFile, table: str, condition: str, values: Sequence
         yield row
 
 
+def read_names(database: SqliteFile, registrations: Sequence[int]) -> Iterator[tuple[int, tuple[str, str | None]]]:
+    """Yield the name and owner of registrations, verified as by `read_rows`: readers need many of them."""
+    text, crc32 = encode_basestring_ascii, zlib.crc32
+    condition = f"WHERE id IN ({', '.join('?' * len(registrations))})"
+    for id, name, owner, crc in database.ask(
+        f"SELECT id, name, owner, crc FROM registration {condition}", registrations
+    ):
+        if isinstance(name, str) and (owner is None or isinstance(owner, str)):
+            written = f'["registration", {id}, {text(name)}, {"null" if owner is None else text(owner)}]'
+            if crc32(written.encode()) == crc:
+                yield id, (name, owner)
+                continue
+        raise damaged(database.where, f"registration {id!r}")
+
+
 def verify_fields(where: str, table: str, fields: Sequence[Value], crc: object) -> None:
     """Raise `StorageFault`, naming the row by its table and first field, unless `crc` is its checksum."""
     if fields_checksum(table, *fields) != crc:
