@@ -44,6 +44,8 @@ class Matching:
     def follow(self, outcome: Findings | None = None) -> None:
         """Match and call operators until nothing is due; add what matched to `outcome`. Pairs of operators that are
         unavailable are set aside until these are back."""
+        if self._driver.is_done:
+            return
         self.asking.revive()
         while (due := self._driver.next()) is not None:
             if isinstance(due, MatchRange):
@@ -70,11 +72,11 @@ class Matching:
             parts: list[OpenPart] = []
             if matched.open.pairs:
                 parts = [OpenPart(after, upto, FORMAT, write_open_rows(matched.open, operators.grammar))]
-            self._driver.commit(OutboxBatch.of(of, matched), upto, after, parts)
+            self._driver.commit(OutboxBatch.of(of, matched), upto, after, parts, replayed=True)
             self._matched += matched.stats
             if matched.open.pairs:
                 matched = merge_batches(matched, self.asking.settle(matched, snapshot, of, taxonomies, after))
-            if outcome is not None:
+            if outcome is not None and (len(matched) or matched.undecided or matched.open.pairs):
                 outcome.add(of, matched, self._subscriptions_of(matched), operators)
             after = upto
             del of, matched  # before the next piece is made

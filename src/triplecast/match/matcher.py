@@ -101,6 +101,15 @@ class Matcher:
 
     def _find(self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies) -> BatchMatches:
         """What the index finds, of as many publications as there is room for."""
+        try:
+            return self._find_all(snapshot, publications, taxonomies)
+        except BaseException:
+            self._scratch.clear()  # a kernel without memory leaves its marks there
+            raise
+
+    def _find_all(
+        self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies
+    ) -> BatchMatches:
         batch, validity = BatchMatches(publications, self.limits), Validity(snapshot, publications)
         for first, last, taxonomy in taxonomies.runs(publications):
             if first < batch.upto:
@@ -121,6 +130,8 @@ class Matcher:
 
     def _resolve_batch(self, batch: BatchMatches, taxonomies: Taxonomies) -> MatchedBatch:
         """Decide what the index leaves open without operators; shorten the batch where that takes too much."""
+        if batch.is_plain:
+            return _join_parts(batch)
         batch.open_limit.find_cuts()
         found = batch.open.make(batch.numbers.texts)
         places = {each.position: place for place, each in enumerate(batch.publications)}
@@ -147,7 +158,7 @@ class Matcher:
             *batch.open_limit.undecided(batch.upto, NO_ROOM_TO_WAIT),
             *resolved.undecided,
         ]
-        stats = batch.stats + MatchStats(
+        stats = batch.all_stats() + MatchStats(
             publications=batch.upto,
             candidates=int((open_rows.table == EVALUATED).sum()),
             verified=resolved.stats.verified,
@@ -173,6 +184,18 @@ class Matcher:
         if scratch is None:
             scratch = self._scratch[segment] = Scratch(segment)
         return scratch
+
+
+def _join_parts(batch: BatchMatches) -> MatchedBatch:
+    """The batch where there is nothing beside its parts (`BatchMatches.is_plain`)."""
+    parts = [part for part in batch.parts if len(part.publication)]
+    if batch.upto < len(batch.publications):
+        parts = [only_rows(part, part.publication < batch.upto) for part in parts]
+    found = sum(len(part.publication) for part in parts)
+    stats = replace(batch.all_stats(), publications=batch.upto, matches=found)
+    if len(parts) == 1:
+        return MatchedBatch(*parts[0], stats=stats)
+    return join_rows(parts or [MatchRows.of((), (), ())], (), NO_OPEN_ROWS, stats)
 
 
 def join_rows(

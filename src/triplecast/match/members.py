@@ -8,6 +8,7 @@ batch.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
@@ -18,6 +19,7 @@ from triplecast.evaluate import BudgetExceeded
 from triplecast.index import Segment
 from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.resolve import Terms
+from triplecast.kernels.runs import MatchedRuns
 from triplecast.kernels.sheets import Sheets
 from triplecast.match.answer_limit import AnswerLimit
 from triplecast.model.match import PAIR_BYTES, AnswerLimits, MatchRows, MatchStats, Pairs, Undecided
@@ -103,11 +105,29 @@ class BatchMatches:
         """Of the join rows that wait for operators."""
         self._open_bytes = np.zeros(len(publications), np.float64)
         self.parts: list[MatchRows] = []
+        """Each sorted by (publication, registration)."""
         self.undecided: list[Undecided] = []
         self.open = OpenRowsMaker()
         self.numbers = NumberedTerms()
         """Of the terms of open rows."""
         self.stats = MatchStats()
+        """But for what the kernels count."""
+        self._work = np.zeros(3, np.int64)
+
+    def count(self, matched: MatchedRuns) -> None:
+        """Count the work of a segment's kernels."""
+        self._work += matched.counts[:3]
+        self.pairs += len(matched.subscription)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all that was found is in `parts`, and fits."""
+        added = self.limit.is_empty and self.open_limit.is_empty
+        return added and not (self.undecided or len(self.open)) and self.bytes <= self.limits.publication
+
+    def all_stats(self) -> MatchStats:
+        keys, touched, joins = self._work.tolist()
+        return replace(self.stats, keys=keys, touched=touched, joins=joins)
 
     def leave_undecided(self, publication: int, registration: int, reason: str) -> None:
         self.undecided.append(Undecided(publication, registration, reason))

@@ -77,6 +77,8 @@ class OutboxBatch:
     @classmethod
     def of(cls, publications: Sequence[Publication], matched: MatchedBatch) -> OutboxBatch:
         """The batch of what matching `publications` (by position) gave."""
+        if not (len(matched) or matched.undecided or matched.open.pairs):
+            return NOTHING
         position = np.array([each.position for each in publications], np.int64)[matched.publication]
         undecided, awaited = matched.undecided_at(publications), matched.open.awaited()
         named = {*np.unique(position).tolist(), *(pair.position for pair in (*undecided, *awaited))}
@@ -172,3 +174,6 @@ class OutboxBatch:
         texts = [raw[start:end].decode() for start, end in pairwise(ends)]
         columns = (self.position.tolist(), self.registration.tolist(), self.change.tolist())
         return list(map(OutboxRow, *columns, map(texts.__getitem__, self.sheet.tolist())))
+
+
+NOTHING = OutboxBatch.of_rows([], {})

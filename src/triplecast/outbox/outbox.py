@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_mark
-from triplecast.errors import StorageFault
+from triplecast.errors import FolderLocked, StorageFault
 from triplecast.model.answers import bounded_reason
 from triplecast.model.open_rows import PairReason
 from triplecast.outbox.batch import OutboxBatch, OutboxRow, PublicationName
@@ -40,6 +40,9 @@ from triplecast.outbox.tables import (
 from triplecast.sqlite import SqliteFile, row_number
 from triplecast.storage_faults import make_folder
 
+UNSYNCED = 63
+"""Most commits that wait for the sync of the next one."""
+
 
 class Committed(NamedTuple):
     """What one commit wrote."""
@@ -66,10 +69,12 @@ class Outbox(OutboxReader):
         super().__init__(database, check_writer)
         self._end: EndMark | None = None
         self._chunk_writer = ChunkWriter(database)
-        self._state = self._next = State()
-        """What is committed, and what the transaction under way has written."""
+        self._state = self._next = self._durable = State()
+        """How far everything has come; what the transaction under way has written; and what was synced last."""
+        self._unsynced = 0
+        """Commits since."""
         with self._write():  # one that began before the folder was taken over has ended now
-            state = self.state
+            self._state = self._next = state = self._read_state()
             self._write_state(state._replace(epoch=max(epoch, state.epoch)))
         self._known = KnownNumbers(id for (id,) in database.ask("SELECT id FROM registration"))
         self._open: set[int] = {id for (id,) in database.ask("SELECT DISTINCT registration FROM open_pair")}
@@ -112,7 +117,7 @@ class Outbox(OutboxReader):
             is_last = bool(mark) and not state.lacks(noted)
             outbox = cls(database, check_writer, state.epoch if is_last else max(epoch, state.epoch + 1))
             with outbox._write():
-                outbox._end = EndMark(folder / END, *outbox.state.mark)
+                outbox._end = EndMark(folder / END, *outbox.mark)
             opened.pop_all()
         return outbox
 
@@ -122,12 +127,20 @@ class Outbox(OutboxReader):
         return cls(SqliteFile.writer(None, OUTBOX), epoch=1)
 
     def close(self) -> None:
+        with suppress(StorageFault, FolderLocked):  # what is lost can be made again
+            self._write_last()
         super().close()
         if self._end is not None:
             self._end.close()
 
     def commit(
-        self, batch: OutboxBatch, upto: int, names: Names, after: int | None = None, open: Sequence[OpenPart] = ()
+        self,
+        batch: OutboxBatch,
+        upto: int,
+        names: Names,
+        after: int | None = None,
+        open: Sequence[OpenPart] = (),
+        replayed: bool = False,
     ) -> Committed:
         """Record what is decided without operators of publications up to `upto`, in one synced transaction.
 
@@ -135,10 +148,16 @@ class Outbox(OutboxReader):
         rows and has none now differs. Its `awaited` pairs are open: `settle` records what becomes of them, `open` is
         what is known of them. Later rows of the same registrations are withheld until then, so that a subscriber gets
         the publications in order. Raises ValueError for a row beyond `upto`.
+
+        `replayed` says that who opens the folder commits again what is not there: then `UNSYNCED` commits share a sync,
+        and where there is nothing to record nothing is written before. What is pending or undecided is synced always.
         """
         _check_end(batch, upto)
+        synced = not replayed or bool(batch.awaited or batch.undecided) or self._unsynced >= UNSYNCED
         with self._database.lock:
-            with self._write():
+            if not synced and not batch.publications and self._pass_over(upto, after):
+                return Committed(self._state.sequence + 1, self._state.sequence, 0, ())
+            with self._write(synced):
                 state = self.state
                 new = batch.between(state.told, upto)
                 pairs = sorted((pair.position, pair.registration) for pair in new.awaited)
@@ -150,7 +169,7 @@ class Outbox(OutboxReader):
                 last = self._write_chunks(state, chunks, max(state.told, upto))
             self._known.add(known)
             self._open = waiting
-            self._mark(self.state)
+            self._mark()
             reach("outbox.committed")
             if pairs:
                 reach("outbox.some-wait")
@@ -185,7 +204,7 @@ class Outbox(OutboxReader):
                 last = self._write_chunks(state, chunks, state.told)
             self._known.add(known)
             self._open -= {*registrations} - first.keys()
-            self._mark(self.state)
+            self._mark()
             reach("outbox.committed")
             return Committed(state.sequence + 1, last, len(batch.position) - len(mine.position), ())
 
@@ -202,7 +221,7 @@ class Outbox(OutboxReader):
                 after = prune(self._database, state, min(upto, state.sequence))
                 self._write_state(after)
                 reach("outbox.pruned")
-            self._mark(after)
+            self._mark()
             if after.pruned >= min(upto, after.sequence):
                 return after.pruned - before
 
@@ -219,8 +238,18 @@ class Outbox(OutboxReader):
 
     @property
     def state(self) -> State:
-        """How far the outbox has come. Only its writer changes that, so only transactions read it."""
+        """How far the outbox has come. Only its writer changes that, so it is not read again."""
         return self._state
+
+    @property
+    def durable(self) -> State:
+        """How far it had come when it was synced last: what came later is lost if the machine fails."""
+        return self._durable
+
+    @property
+    def mark(self) -> tuple[int, ...]:
+        """What its end mark says."""
+        return self._durable.mark
 
     def pending(self, after: int, limit: int) -> Pending:
         """As `OutboxReader.pending`, at once where no pair is open."""
@@ -228,18 +257,39 @@ class Outbox(OutboxReader):
         return Pending([], [], []) if nothing_open else super().pending(after, limit)
 
     @contextmanager
-    def _write(self) -> Iterator[None]:
+    def _write(self, synced: bool = True) -> Iterator[None]:
         """A transaction of the folder's writer, which may write the state."""
         with self._database.lock:
+            self._next = self._state
             try:
-                with self._database.write():
+                with self._database.write(synced):
                     self._check_writer()
-                    self._state = self._next = self._read_state()
                     yield
             except BaseException:
                 self._chunk_writer.forget()
                 raise
             self._state = self._next
+            self._unsynced += 1
+            if synced:
+                self._durable, self._unsynced = self._state, 0
+
+    def _pass_over(self, upto: int, after: int | None) -> bool:
+        """Note that there is nothing to record up to `upto`, and nothing pending; return False where that is not so, or
+        some of it was committed before."""
+        state = self._state
+        if state.progress < state.told or upto < state.told or (after is not None and after < state.told):
+            return False
+        self._check_writer()
+        self._state = state._replace(told=upto, progress=upto)
+        self._unsynced += 1
+        return True
+
+    def _write_last(self) -> None:
+        """Sync what is not."""
+        if self._state != self._durable:
+            with self._write():
+                self._write_state(self._state)
+            self._mark()
 
     def _write_state(self, state: State) -> None:
         self._next = state
@@ -251,14 +301,16 @@ class Outbox(OutboxReader):
         """Write chunks after those of `state`, and how far everything has come; return the last sequence."""
         last = self._chunk_writer.append(state.sequence + 1, chunks) - 1
         reach("outbox.rows-written")
-        ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
+        open = None
+        if self._open or state.progress < state.told:
+            ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
         self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=last))
         reach("outbox.position-written")
         return last
 
-    def _mark(self, state: State) -> None:
-        if self._end is not None:
-            self._end.set(*state.mark)
+    def _mark(self) -> None:
+        if self._end is not None and not self._unsynced:
+            self._end.set(*self.mark)
 
     def _withhold(self, batch: OutboxBatch, registrations: Collection[int]) -> OutboxBatch:
         """Store the rows that a pending pair of their registration precedes, if it is one of `registrations`; return
