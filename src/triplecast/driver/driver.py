@@ -18,11 +18,12 @@ beside it the batches that operators are asked about; what they bring comes here
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.driver.turns import AskBatch, Turns
-from triplecast.errors import StorageFault
+from triplecast.errors import FolderLocked, StorageFault
 from triplecast.journal import Journal, JournalFile
 from triplecast.model.answers import OperatorResult
 from triplecast.outbox import Committed, OpenPart, Outbox, OutboxBatch, OutboxReader
@@ -141,6 +142,12 @@ class Driver:
         settled = self._outbox.settle(batch, upto, self._journal.registrations_at, after)
         self._note_outbox()
         return settled
+
+    def close(self) -> None:
+        """Sync what was recorded, before journal and outbox are closed; what fails to be is made again."""
+        with suppress(StorageFault, FolderLocked):
+            self._outbox.sync()
+            self._note_outbox()
 
     def _note_outbox(self) -> None:
         mark = self._outbox.mark

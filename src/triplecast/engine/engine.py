@@ -127,7 +127,9 @@ class Engine:
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
         asking = Asking(journal, driver, matcher, self._asker)
         self._matching = Matching(journal, driver, self._registry, matcher, asking)
-        self._opened = Opened(self, self._lock, journal, (self._parser, self._asker, matcher, self._explainer, outbox))
+        self._opened = Opened(
+            self, self._lock, journal, (self._matching, self._parser, self._asker, matcher, self._explainer, outbox)
+        )
         for line in self._upkeep.open():
             warnings.warn(line, OperatorWarning, stacklevel=4)
         self._match_accepted()

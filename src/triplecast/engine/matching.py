@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from threading import Lock
+from weakref import WeakSet
+
+import numpy as np
 
 from triplecast.driver import Driver, MatchRange
 from triplecast.engine.asking import Asking
-from triplecast.engine.findings import Findings
+from triplecast.engine.findings import Findings, Subscriptions
+from triplecast.errors import StorageFault
 from triplecast.journal import BYTES_AT_ONCE, Journal
 from triplecast.match import Matcher
 from triplecast.match.matcher import merge_batches
@@ -33,8 +39,11 @@ class Matching:
         self._registry = registry
         self._matcher = matcher
         self.asking = asking
+        self._lock = Lock()
         self._subscriptions: dict[int, Subscription] = {}
-        """Matched lately: at most `SUBSCRIPTIONS_CACHED`, or those of one batch."""
+        """Asked for lately: at most `SUBSCRIPTIONS_CACHED`, or those of one batch."""
+        self._unread: WeakSet[Subscriptions] = WeakSet()
+        """What receipts have of subscriptions."""
 
     @property
     def work(self) -> MatchStats:
@@ -82,13 +91,29 @@ class Matching:
             del of, matched  # before the next piece is made
         return upto
 
-    def _subscriptions_of(self, matched: MatchedBatch) -> Mapping[int, Subscription]:
-        """The subscriptions that matched or are undecided, by registration, maybe among others."""
-        found = {*matched.registration.tolist(), *matched.open.registration.tolist()}
-        found.update(pair.registration for pair in matched.undecided)
-        unknown = found - self._subscriptions.keys()
-        if len(self._subscriptions) + len(unknown) > SUBSCRIPTIONS_CACHED:
-            self._subscriptions, unknown = {}, found
-        registrations = self._journal.registrations_at(sorted(unknown))
-        self._subscriptions.update((each.id, each.subscription) for each in registrations)
-        return self._subscriptions
+    def close(self) -> None:
+        """Read what receipts may still ask for, before the journal is closed."""
+        for each in [*self._unread]:
+            with suppress(StorageFault):
+                each.read()
+        self._driver.close()
+
+    def _subscriptions_of(self, matched: MatchedBatch) -> Subscriptions:
+        """The subscriptions that matched or are undecided."""
+        registrations = matched.registration
+        if matched.undecided or matched.open.pairs:
+            undecided = np.array([pair.registration for pair in matched.undecided], np.int64)
+            registrations = np.concatenate([registrations, matched.open.registration, undecided])
+        found = Subscriptions(registrations, self._read_subscriptions)
+        self._unread.add(found)
+        return found
+
+    def _read_subscriptions(self, registrations: Sequence[int]) -> Mapping[int, Subscription]:
+        with self._lock:
+            known = self._subscriptions
+            unknown = [number for number in registrations if number not in known]
+            if len(known) + len(unknown) > SUBSCRIPTIONS_CACHED:
+                known, unknown = {}, [*registrations]
+            known.update((int(each.id), each.subscription) for each in self._journal.registrations_at(unknown))
+            self._subscriptions = known
+            return {number: known[number] for number in registrations}

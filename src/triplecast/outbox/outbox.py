@@ -73,9 +73,10 @@ class Outbox(OutboxReader):
         """How far everything has come; what the transaction under way has written; and what was synced last."""
         self._unsynced = 0
         """Commits since."""
+        self._passed = 0
+        """Up to here nothing had to be recorded, which is not written yet."""
         with self._write():  # one that began before the folder was taken over has ended now
-            self._state = self._next = state = self._read_state()
-            self._write_state(state._replace(epoch=max(epoch, state.epoch)))
+            self._write_state(self._state._replace(epoch=max(epoch, self._state.epoch)))
         self._known = KnownNumbers(id for (id,) in database.ask("SELECT id FROM registration"))
         self._open: set[int] = {id for (id,) in database.ask("SELECT DISTINCT registration FROM open_pair")}
         """Registrations that have pending pairs."""
@@ -128,7 +129,7 @@ class Outbox(OutboxReader):
 
     def close(self) -> None:
         with suppress(StorageFault, FolderLocked):  # what is lost can be made again
-            self._write_last()
+            self.sync()
         super().close()
         if self._end is not None:
             self._end.close()
@@ -161,12 +162,14 @@ class Outbox(OutboxReader):
                 state = self.state
                 new = batch.between(state.told, upto)
                 pairs = sorted((pair.position, pair.registration) for pair in new.awaited)
-                write_open_pairs(self._database, pairs, open)
-                waiting = self._open | {registration for _, registration in pairs}
+                waiting = self._open
+                if pairs:
+                    write_open_pairs(self._database, pairs, open)
+                    waiting = waiting | {registration for _, registration in pairs}
                 known = self._write_named(new, new.undecided, names)
                 kept = self._withhold(new, waiting) if waiting else new
                 chunks = chunks_of(kept, digests_by_position(new))
-                last = self._write_chunks(state, chunks, max(state.told, upto))
+                last = self._write_chunks(state, chunks, max(state.told, upto), bool(waiting))
             self._known.add(known)
             self._open = waiting
             self._mark()
@@ -201,12 +204,20 @@ class Outbox(OutboxReader):
                 released = release(self._database, registrations, first)
                 now = self._withhold(mine, first.keys()) if first else mine
                 chunks = self._late_chunks(sorted([*now.rows(), *released]), batch)
-                last = self._write_chunks(state, chunks, state.told)
+                last = self._write_chunks(state, chunks, state.told, bool(self._open))
             self._known.add(known)
             self._open -= {*registrations} - first.keys()
             self._mark()
             reach("outbox.committed")
             return Committed(state.sequence + 1, last, len(batch.position) - len(mine.position), ())
+
+    def sync(self) -> None:
+        """Write and sync what waits for it."""
+        with self._database.lock:
+            if self._state != self._durable:
+                with self._write():
+                    self._write_state(self._state)
+                self._mark()
 
     def prune(self, upto: int) -> int:
         """Delete notifications up to sequence `upto`, and the undecided pairs of the publications left behind.
@@ -238,7 +249,7 @@ class Outbox(OutboxReader):
 
     @property
     def state(self) -> State:
-        """How far the outbox has come. Only its writer changes that, so it is not read again."""
+        """How far the outbox has come. Only its writer changes that, so only transactions read it."""
         return self._state
 
     @property
@@ -260,10 +271,13 @@ class Outbox(OutboxReader):
     def _write(self, synced: bool = True) -> Iterator[None]:
         """A transaction of the folder's writer, which may write the state."""
         with self._database.lock:
-            self._next = self._state
             try:
                 with self._database.write(synced):
                     self._check_writer()
+                    stored = self._read_state()
+                    if self._passed > stored.told:
+                        stored = stored._replace(told=self._passed, progress=self._passed)
+                    self._state = self._next = stored
                     yield
             except BaseException:
                 self._chunk_writer.forget()
@@ -281,15 +295,9 @@ class Outbox(OutboxReader):
             return False
         self._check_writer()
         self._state = state._replace(told=upto, progress=upto)
+        self._passed = upto
         self._unsynced += 1
         return True
-
-    def _write_last(self) -> None:
-        """Sync what is not."""
-        if self._state != self._durable:
-            with self._write():
-                self._write_state(self._state)
-            self._mark()
 
     def _write_state(self, state: State) -> None:
         self._next = state
@@ -297,12 +305,12 @@ class Outbox(OutboxReader):
         fields = ", ".join(f"{name} = ?" for name in State._fields)
         self._database.run(f"UPDATE state SET {fields}, crc = ?", [(*state, crc)])
 
-    def _write_chunks(self, state: State, chunks: Iterable[Chunked], told: int) -> int:
+    def _write_chunks(self, state: State, chunks: Iterable[Chunked], told: int, pending: bool) -> int:
         """Write chunks after those of `state`, and how far everything has come; return the last sequence."""
         last = self._chunk_writer.append(state.sequence + 1, chunks) - 1
         reach("outbox.rows-written")
         open = None
-        if self._open or state.progress < state.told:
+        if pending:
             ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
         self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=last))
         reach("outbox.position-written")
@@ -344,10 +352,13 @@ class Outbox(OutboxReader):
         """Write undecided pairs and what these are of, and the registrations that rows and they have for the first
         time. Return the numbers of these, which are known once this is committed."""
         pairs = [(pair.position, int(pair.registration), bounded_reason(pair.reason)) for pair in undecided]
-        seen = np.concatenate([batch.registration, np.array([pair[1] for pair in pairs], np.int64)])
+        seen = batch.registration
+        if pairs:
+            seen = np.concatenate([seen, np.array([pair[1] for pair in pairs], np.int64)])
         new = self._known.missing(seen)
-        found = [(int(each.id), each.subscription.name, each.subscription.owner) for each in names(new.tolist())]
-        write_rows(self._database, "registration", found, "INSERT OR IGNORE")
+        if len(new):
+            found = [(int(each.id), each.subscription.name, each.subscription.owner) for each in names(new.tolist())]
+            write_rows(self._database, "registration", found, "INSERT OR IGNORE")
         if pairs:
             self._write_publications(batch, {pair[0] for pair in pairs})
             write_rows(self._database, "undecided", pairs, "INSERT OR IGNORE")
