@@ -262,7 +262,7 @@ class Engine:
                     self._match_accepted()
                     acceptance = self._journal.commit_documents(drafts, rejects)
                     owed, self._owed = self._owed, outcome
-                    self._match_accepted(outcome)
+                    self._matching.follow(outcome)
                     self._owed = owed
                 receipts += outcome.share_out(parsed, acceptance, owed)
         except BaseException as error:
@@ -388,8 +388,8 @@ class Engine:
                 self._match_accepted()
                 return self._registry.change(API, candidates, lease=end, tickets=True)
 
-    def _match_accepted(self, outcome: Findings | None = None) -> None:
-        """Match what the journal has and the outbox has not, and tell `outcome` what was matched; without one, the
-        documents that were accepted last by a call that raised."""
+    def _match_accepted(self) -> None:
+        """Match what the journal has and the outbox has not, and tell the documents that were accepted last by a call
+        that raised."""
         self._current_operators()
-        self._matching.follow(self._owed if outcome is None else outcome)
+        self._matching.follow(self._owed)

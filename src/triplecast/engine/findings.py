@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, Generic, Protocol, TypeVar, overload
@@ -86,9 +87,13 @@ class _Store:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - it ends with the receipts
-        finalize(self, self._file.close)
         self._end = 0
+
+    @cached_property
+    def _file(self) -> SpooledTemporaryFile[bytes]:
+        file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - it ends with the receipts
+        finalize(self, file.close)
+        return file
 
     def put(self, data: NDArray[np.uint8]) -> int:
         """Return where they begin."""

@@ -27,6 +27,7 @@ from triplecast.model.publication import Publication
 from triplecast.residual import ResidualPlans
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies, Taxonomy
 
+NO_ROWS = MatchRows.of((), (), ())
 NO_ANSWERS: Mapping[int, Answers] = MappingProxyType({})
 
 
@@ -158,11 +159,9 @@ class Matcher:
             *batch.open_limit.undecided(batch.upto, NO_ROOM_TO_WAIT),
             *resolved.undecided,
         ]
-        stats = batch.all_stats() + MatchStats(
-            publications=batch.upto,
+        stats = batch.all_stats(sum(len(part.publication) for part in parts)) + MatchStats(
             candidates=int((open_rows.table == EVALUATED).sum()),
             verified=resolved.stats.verified,
-            matches=sum(len(part.publication) for part in parts),
             undecided=len(undecided),
             operated=resolved.stats.operated,
         )
@@ -192,10 +191,10 @@ def _join_parts(batch: BatchMatches) -> MatchedBatch:
     if batch.upto < len(batch.publications):
         parts = [only_rows(part, part.publication < batch.upto) for part in parts]
     found = sum(len(part.publication) for part in parts)
-    stats = replace(batch.all_stats(), publications=batch.upto, matches=found)
-    if len(parts) == 1:
-        return MatchedBatch(*parts[0], stats=stats)
-    return join_rows(parts or [MatchRows.of((), (), ())], (), NO_OPEN_ROWS, stats)
+    stats = batch.all_stats(found)
+    if len(parts) > 1:
+        return join_rows(parts, (), NO_OPEN_ROWS, stats)
+    return MatchedBatch(*(parts[0] if parts else NO_ROWS), stats=stats)
 
 
 def join_rows(

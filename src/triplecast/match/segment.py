@@ -63,10 +63,12 @@ class Validity:
 
     def __init__(self, snapshot: Snapshot, publications: Sequence[Publication]) -> None:
         self._removals = snapshot.removals
-        self._positions = np.array([publication.position for publication in publications], np.int64)
         self._first = min((publication.position for publication in publications), default=_NEVER)
         self.is_whole = not len(snapshot.removals.registration) and snapshot.covers < self._first
         """Whether every publication is evaluated against every registration."""
+        if self.is_whole:
+            return
+        self._positions = np.array([publication.position for publication in publications], np.int64)
         count = len(snapshot.removals.registration)
         self._marks: NDArray[np.bool_] = np.zeros(1 << int(SPARSENESS * count - 1).bit_length() if count else 0, bool)
         """True at the low bits of what is removed: so few that hardly any pair of another registration is looked up."""
@@ -75,6 +77,8 @@ class Validity:
     def holds(self, publication: I32, registration: I64) -> NDArray[np.bool_]:
         """Of each pair whether the publication (index into the batch) is evaluated against the registration."""
         valid = np.ones(len(registration), np.bool_)
+        if self.is_whole:
+            return valid
         if registration.max(initial=-1) >= self._first:
             valid = registration < self._positions[publication]
         if len(self._marks):
@@ -97,6 +101,8 @@ class EncodedBatch(NamedTuple):
 
     def upto(self, publication: int) -> Encoded:
         """The views of the publications before this one."""
+        if not len(self.views.publication) or self.views.publication[-1] < publication:
+            return self.encoded
         views = int(np.searchsorted(self.views.publication, publication))
         spans, modes = self.encoded.view_terms[:views], self.encoded.view_mode[:views]
         return self.encoded._replace(
