@@ -12,7 +12,7 @@ from triplecast.kernels.layout import I32, I64, U8, U64, Answers, empty_answers
 from triplecast.kernels.resolve import Terms, empty_terms
 from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.kernels.sheets import BACKSLASH, QUOTE, SheetLimits, Sheets
-from triplecast.kernels.words import count_low_zeros, load_word, multiply_fold
+from triplecast.kernels.words import copy_numbers, count_low_zeros, load_word, multiply_fold
 
 _REMOVED = np.frombuffer(b"-removed", np.uint8)
 _SEED, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
@@ -267,23 +267,21 @@ def write_ids(keys: U8, publication: I64, registration: I64, change: U8) -> tupl
     text = np.empty(len(registration) * (32 + 1 + 19 + len(_REMOVED)), np.uint8)
     filled = 0
     for row in range(len(registration)):
-        for at in range(32):
-            text[filled + at] = keys[32 * publication[row] + at]
+        copy_numbers(text, filled, keys, 32 * publication[row], 32)
         text[filled + 32] = ord("-")
         filled += 33
-        left, digits = registration[row] // 10, 1
-        while left:
-            left //= 10
+        left = np.uint64(registration[row])
+        digits, bound = 1, np.uint64(10)
+        while left >= bound and digits < 19:
+            bound *= np.uint64(10)
             digits += 1
-        left = registration[row]
         for at in range(digits):
-            text[filled + digits - 1 - at] = ord("0") + left % 10
-            left //= 10
+            text[filled + digits - 1 - at] = ord("0") + left % np.uint64(10)
+            left //= np.uint64(10)
         filled += digits
         if change[row]:
-            for at in range(len(_REMOVED)):
-                text[filled + at] = _REMOVED[at]
-            filled += len(_REMOVED)
+            copy_numbers(text, filled, _REMOVED, 0, 8)
+            filled += 8
         ends[row + 1] = filled
     return text[:filled], ends
 
