@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.figures import Figure
+from benchmarks.scenarios.dropping import measure_dropped
 from benchmarks.scenarios.following import measure_changed_line
 from benchmarks.scenarios.frontdoor import measure_front_door
 from benchmarks.scenarios.fulltext import measure_fulltext
@@ -51,7 +52,7 @@ DEFAULT_PARTS: tuple[str, ...] = (
     "readers",
     "frontdoor",
 )
-DEFAULT_PARTS += ("fulltext", "taxonomy", "spark", "following")
+DEFAULT_PARTS += ("fulltext", "taxonomy", "spark", "following", "dropped")
 """In the order of `plan_runs`."""
 PARTS = (*DEFAULT_PARTS, "tenmillion")
 """With those that run only where they are named: they take long."""
@@ -108,6 +109,7 @@ def _plan_whole(root: Path, large: bool) -> list[tuple[str, Run]]:
     plan += [("spark", partial(measure_pipeline, name, SPARK_SUBSCRIPTIONS, SPARK_SECONDS)) for name in SPARK_WORKLOADS]
     plan += [
         ("following", partial(measure_changed_line, "alerts", SPARK_SUBSCRIPTIONS)),
+        ("dropped", partial(measure_dropped, "alerts", SPARK_SUBSCRIPTIONS)),
         ("tenmillion", partial(measure_ten_million, TEN_MILLION, PUBLICATIONS)),
     ]
     return plan
@@ -135,6 +137,7 @@ def _plan_quick(root: Path) -> list[tuple[str, Run]]:
     plan += [("spark", partial(measure_pipeline, name, QUICK_SIZE, 10.0)) for name in SPARK_WORKLOADS]
     plan += [
         ("following", partial(measure_changed_line, "alerts", QUICK_SIZE)),
+        ("dropped", partial(measure_dropped, "alerts", QUICK_SIZE)),
         ("tenmillion", partial(measure_ten_million, 10 * QUICK_SIZE, QUICK_PUBLICATIONS, slice_size=QUICK_SIZE)),
     ]
     return plan

@@ -23,8 +23,9 @@ from benchmarks.workloads.stars import write_publications, write_subscriptions
 from benchmarks.workloads.texts import Workload
 from triplecast.index import Segment, build_segment
 from triplecast.kernels.layout import Encoded
+from triplecast.kernels.views import Views
 from triplecast.match.segment import Scratch, match_ids
-from triplecast.match.views import Views, encode, scan_views
+from triplecast.match.views import encode, scan_views
 from triplecast.model.publication import Publication
 
 IDS, BYTES, SINGLY = "ids", "bytes", "singly"
