@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from triplecast.crash_points import reach
 from triplecast.errors import InputError
 from triplecast.journal.operator_data import write_learnt, write_operator, write_results
-from triplecast.journal.record import Kind, Writing, checksum, read_clock, row_of, subscription_row
+from triplecast.journal.record import Kind, Writing, checksum, read_clock, row_of
+from triplecast.journal.subscription_blocks import subscription_rows
 from triplecast.journal.writer import JournalWriter, latest_version
 from triplecast.model.answers import Answer, GroundCall, OperatorResult
 from triplecast.model.events import TaxonomyVersion
@@ -40,24 +41,26 @@ class Journal(JournalWriter):
         """
         with self._append() as writing:
             end = lease.end(writing.at)
-            added: dict[str, int] = {}
-            hashes = [b""] * len(subscriptions) if tickets is None else tickets
             for subscription in subscriptions:
                 check_fields(subscription)
             self._cancel(writing, ended)
-            live = self.live_ids([subscription.name for subscription in subscriptions])
-            for subscription, ticket in zip(subscriptions, hashes, strict=True):
-                name = subscription.name
-                if name in added or name in live:
-                    raise InputError(f"subscription id {name!r} is in use", "unsubscribe it or choose another id")
-                added[name] = writing.add(subscription_row(writing.next, subscription, writing.at, end, ticket, source))
-            names = [(name, id, checksum(name, (id,))) for name, id in added.items()]
-            self._database.run("INSERT INTO live VALUES (?, ?, ?)", names)
+            first = int(writing.next)
+            for row in subscription_rows(first, subscriptions, writing.at, end, b"".join(tickets or ()), source):
+                writing.add(row)
+            self._write_live([each.name for each in subscriptions], first)
             if end is not None:
-                self._write_leases(added.values(), end)
-            for each in subscriptions:
-                writing.added.append(Registration(RegistrationId(added[each.name]), each, None, source))
+                self._write_leases(range(first, writing.next), end)
+            numbered = zip(range(first, writing.next), subscriptions, strict=True)
+            writing.added += [Registration(RegistrationId(id), each, None, source) for id, each in numbered]
         return writing.added
+
+    def _write_live(self, names: Sequence[str], first: int) -> None:
+        """Note that registrations from `first` on are live under `names`. Raises `InputError` where one is in use."""
+        rows = sorted((name, id, checksum(name, (id,))) for id, name in enumerate(names, first))
+        if self._database.run("INSERT OR IGNORE INTO live VALUES (?, ?, ?)", rows) < len(rows):
+            live = self.live_ids(names)
+            name = next(name for name, id, _ in rows if live[name] != id)
+            raise InputError(f"subscription id {name!r} is in use", "unsubscribe it or choose another id")
 
     def renew(self, id: int, lease: Lease) -> int | None:
         """Give the lease of registration `id` another end, from now on; return that end, None for none.
