@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from triplecast.errors import StorageFault
+from triplecast.journal.leases import read_leases
 from triplecast.journal.record import COUNTED, ENDS, Kind, attached_to, read_renewal, verify, verify_row
 from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
 from triplecast.sqlite import SqliteFile
@@ -61,9 +62,8 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
         cancelled[id] = (position,)
     _compare(where, "the cancellation of", replayed.cancelled, cancelled)
     leases: dict[int, _Entry] = {}
-    for id, end, crc in database.each("SELECT registration, end, crc FROM lease"):
-        verify(crc, where, f"the lease of {id}", "", (id, end))
-        leases[id] = (end,)
+    for ids, end in read_leases(database):
+        leases.update((id, (end,)) for id in ids)
     _compare(where, "the lease of", replayed.leases, leases)
     counted: dict[int, _Entry] = {}
     for kind, records, crc in database.each("SELECT * FROM record_count"):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from triplecast.crash_points import reach
 from triplecast.errors import InputError
+from triplecast.journal.leases import drop_lease, write_lease
 from triplecast.journal.operator_data import write_learnt, write_operator, write_results
 from triplecast.journal.record import Kind, Writing, checksum, read_clock, row_of
 from triplecast.journal.subscription_blocks import subscription_rows
@@ -49,7 +50,7 @@ class Journal(JournalWriter):
                 writing.add(row)
             self._write_live([each.name for each in subscriptions], first)
             if end is not None:
-                self._write_leases(range(first, writing.next), end)
+                write_lease(self._database, range(first, writing.next), end)
             numbered = zip(range(first, writing.next), subscriptions, strict=True)
             writing.added += [Registration(RegistrationId(id), each, None, source) for id, each in numbered]
         return writing.added
@@ -74,7 +75,9 @@ class Journal(JournalWriter):
             end = lease.end(writing.at)
             name = registration.subscription.name
             writing.add(row_of(Kind.RENEWAL, writing.next, name, writing.at, number=id, body=json.dumps(end).encode()))
-            self._write_leases([id], end)
+            drop_lease(self._database, id)
+            if end is not None:
+                write_lease(self._database, range(id, id + 1), end)
         return end
 
     def end_leases(self) -> None:
@@ -161,10 +164,3 @@ class Journal(JournalWriter):
             if id not in ended:
                 ended[id] = self._write_end(writing, Kind.CANCELLATION, found[id])
         return [ended[id] for id in ids]
-
-    def _write_leases(self, ids: Iterable[int], end: int | None) -> None:
-        if end is None:
-            self._database.run("DELETE FROM lease WHERE registration = ?", ((id,) for id in ids))
-        else:
-            rows = ((id, end, checksum("", (id, end))) for id in ids)
-            self._database.run("INSERT OR REPLACE INTO lease VALUES (?, ?, ?)", rows)

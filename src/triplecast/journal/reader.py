@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 from triplecast.journal.check import check_end, check_journal, check_written
 from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
+from triplecast.journal.leases import read_leases
 from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt
 from triplecast.journal.record import (
     ENDS,
@@ -124,7 +126,8 @@ class JournalFile(Records, JournalReader):
 
     def count_live(self, now: int) -> int:
         """How many registrations are live and have a lease that is not over at `now`, in microseconds since 1970."""
-        statement = "SELECT (SELECT count(*) FROM live) - (SELECT count(*) FROM lease WHERE end <= ?)"
+        over = "SELECT coalesce(sum(last - first + 1), 0) FROM lease WHERE end <= ?"
+        statement = f"SELECT (SELECT count(*) FROM live) - ({over})"
         return sum(int(count) for (count,) in self._database.ask(statement, (now,)))
 
     def ticket_hash(self, id: int) -> bytes:
@@ -135,14 +138,12 @@ class JournalFile(Records, JournalReader):
     def lease_ends(self, ids: Sequence[int] | None = None) -> dict[int, int]:
         """When the leases of live registrations end (of all, or of those among `ids`), in microseconds since 1970; one
         without an end is not there."""
-        statement = "SELECT registration, end, crc FROM lease"
+        leases = read_leases(self._database, ids)
         if ids is None:
-            rows = self._database.ask(f"{statement} ORDER BY registration")
-        else:
-            rows = self._ask_in(f"{statement} WHERE registration", ids)
-        for id, end, crc in rows:
-            verify(crc, self.where, f"the lease of {id}", "", (id, end))
-        return {id: end for id, end, _ in rows}
+            return {id: end for shared, end in leases for id in shared}
+        wanted = sorted({*ids})
+        some = ((wanted[bisect_left(wanted, of.start) : bisect_left(wanted, of.stop)], end) for of, end in leases)
+        return {id: end for shared, end in some for id in shared}
 
     # ---- documents, files, settings ---------------------------------------------------------------------------------
 

@@ -39,6 +39,8 @@ def test_many_at_once_read_like_one_after_the_other(seed: int, tmp_path: Path) -
     subscriptions, lease = some(rng, count), Lease(rng.choice([None, 1 << 57]))
     tickets = [rng.randbytes(32) for _ in subscriptions] if rng.random() < 0.7 else None
     ended = sorted(rng.sample(range(1, count + 1), rng.randrange(count + 1)))
+    left = [id for id in range(1, count + 1) if id not in ended]
+    renewed = [(id, rng.choice([None, 1 << 57, (1 << 57) + 1])) for id in left if rng.random() < 0.1]
     bulk, singly = Journal.open(tmp_path / "bulk", StepClock()), Journal.open(tmp_path / "singly", StepClock())
     with bulk, singly:
         added = bulk.subscribe(subscriptions, lease, tickets)
@@ -46,14 +48,18 @@ def test_many_at_once_read_like_one_after_the_other(seed: int, tmp_path: Path) -
             singly.subscribe([each], lease, tickets and [tickets[number]])
         for journal in (bulk, singly):
             journal.cancel(ended)
+            for id, end in renewed:
+                journal.renew(id, Lease(end))
         assert [each.subscription for each in added] == subscriptions, seed
     with Journal.open(tmp_path / "bulk", StepClock()) as bulk, Journal.open(tmp_path / "singly", StepClock()) as singly:
         head = bulk.head()
         for journal in (bulk, singly):
             journal.check()
-        assert head == singly.head() == count + len(ended)
+        assert head == singly.head() == count + len(ended) + len(renewed)
         assert bulk.registry_changes(0, head) == singly.registry_changes(0, head)
         assert bulk.lease_ends() == singly.lease_ends()
+        assert bulk.lease_ends(left[::3]) == singly.lease_ends(left[::3])
+        assert bulk.count_live(1 << 57) == singly.count_live(1 << 57)
         for _ in range(20):
             after, upto = sorted(rng.choices(range(head + 2), k=2))
             assert bulk.registry_changes(after, upto) == singly.registry_changes(after, upto), (seed, after, upto)
