@@ -12,7 +12,6 @@ from pathlib import Path
 from benchmarks.figures import Figure, at_most
 from benchmarks.workloads import WORKLOADS
 from triplecast import Engine
-from triplecast.index import INDEX
 from triplecast.model.subscription import Subscription
 from triplecast.outbox.reader import END
 
@@ -22,7 +21,12 @@ OWNERS = 1_000
 MOST_DISK = 300.0
 MOST_RESIDENT = 120.0
 """Bytes a subscription."""
-_PARTS = {"journal": "journal.sqlite", "write-ahead log": "journal.sqlite-wal", "outbox": "outbox.*", "index": "index/*"}
+_PARTS = {
+    "journal": "journal.sqlite",
+    "write-ahead log": "journal.sqlite-wal",
+    "outbox": "outbox.*",
+    "index": "index/*",
+}
 
 
 def measure_stored(name: str, subscriptions: int) -> Iterator[Figure]:

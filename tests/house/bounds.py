@@ -23,8 +23,8 @@ LINES = {
 }
 
 FILES = {
-    "publish → receipt": Bound(28, 12),
-    "subscribe → index": Bound(34, 28),
+    "publish → receipt": Bound(30, 12),
+    "subscribe → index": Bound(36, 28),
     "for operators alone, but box": Bound(24, 23),
     "outside operators/, importing from it": Bound(16, 16),
 }
