@@ -20,7 +20,7 @@ from triplecast.compile.contradictions import find_contradictions, resources_of
 from triplecast.compile.texts import texts_within
 from triplecast.evaluate.scope import expressions_of, parts_of
 from triplecast.languages import Template, text_of
-from triplecast.languages.refusals import warn_undeclared
+from triplecast.languages.refusals import ordinary_names, warn_undeclared
 from triplecast.languages.rewriting import names_of_path
 from triplecast.languages.vocabularies import DECLARED, RDF, doubt_iri
 from triplecast.model import algebra
@@ -47,8 +47,6 @@ WARNINGS_LIMIT = 8
 """Most warnings about one subscription."""
 TEMPLATES_LIMIT = 20_000
 """Templates whose checks a process caches."""
-NAMES_LIMIT = 100_000
-"""Names without warnings that a process caches."""
 
 Constants: TypeAlias = tuple[str, ...]
 Check: TypeAlias = Callable[[Constants], Iterable[str]]
@@ -74,43 +72,27 @@ _OF_SPARQL = {"*": "any characters are .*", "?": "one character is .", "+": "som
 def find_warnings(template: Template, constants: Constants, operators: OperatorSet = NO_OPERATORS) -> tuple[str, ...]:
     """Say what is odd in a query and what to write instead, in at most `WARNINGS_LIMIT` sentences."""
     found = _read_template(template)
-    ordinary = _ordinary_names(operators)
+    ordinary = ordinary_names(operators)
     names = [constants[slot] for slot in found.names]
     is_ordinary = ordinary.issuperset(names)
-    warnings: list[str] = []
-    for each in found.fixed if is_ordinary else found.predicates:
-        warning = warn_undeclared(constants[each][1:-1] if isinstance(each, int) else each, operators)
-        if warning is not None:
-            warnings.append(warning)
+    predicates = found.fixed if is_ordinary else found.predicates
+    iris = (constants[each][1:-1] if isinstance(each, int) else each for each in predicates)
+    warnings = [warning for iri in iris if (warning := warn_undeclared(iri, operators)) is not None]
     for check in found.without_names if is_ordinary else found.checks:
         warnings += (check,) if isinstance(check, str) else check(constants)
     if not is_ordinary:
-        if len(ordinary) > NAMES_LIMIT:
-            ordinary.clear()
-        ordinary.update(name for name in names if _is_ordinary(name[1:-1], operators))
+        ordinary.learn(names)
     return tuple(dict.fromkeys(warnings))[:WARNINGS_LIMIT] if warnings else ()
-
-
-@lru_cache(maxsize=16)
-def _ordinary_names(operators: OperatorSet) -> set[str]:
-    """Constants of which nothing is to be said wherever they stand; bounded."""
-    return set()
-
-
-def _is_ordinary(iri: str, operators: OperatorSet) -> bool:
-    return doubt_iri(iri) is None and warn_undeclared(iri, operators) is None
 
 
 class _TemplateChecks(NamedTuple):
     predicates: tuple[str | int, ...]
-    """The predicates of its triples and paths: IRIs of the template, and slots."""
+    """The predicates of its triples and paths: IRIs of the template (`fixed`), and slots."""
     fixed: tuple[str, ...]
-    """The IRIs among them."""
     checks: tuple[str | Check, ...]
     names: tuple[int, ...]
-    """The slots that hold predicates or other IRIs."""
+    """The slots that hold predicates or other IRIs; ``without_names`` are all other checks."""
     without_names: tuple[str | Check, ...]
-    """The checks but those of the names alone."""
 
 
 @lru_cache(maxsize=TEMPLATES_LIMIT)
@@ -134,9 +116,9 @@ def _read_template(template: Template) -> _TemplateChecks:
     every = tuple(chain(*checks))
     of_names = [check for check in every if isinstance(check, partial) and check.func is _warn_name]
     slots = [each for each in predicates if isinstance(each, int)] + [slot for check in of_names for slot in check.args]
-    without = tuple(check for check in every if check not in of_names)
-    fixed = tuple(each for each in predicates if isinstance(each, str))
-    return _TemplateChecks(predicates, fixed, every, tuple(dict.fromkeys(slots)), without)
+    without = [check for check in every if check not in of_names]
+    fixed = [each for each in predicates if isinstance(each, str)]
+    return _TemplateChecks(predicates, tuple(fixed), every, tuple(dict.fromkeys(slots)), tuple(without))
 
 
 # ---- variables ------------------------------------------------------------------------------------------------------

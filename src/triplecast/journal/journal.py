@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from triplecast.crash_points import reach
 from triplecast.errors import InputError
-from triplecast.journal.leases import drop_lease, write_lease
+from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_learnt, write_operator, write_results
 from triplecast.journal.record import Kind, Writing, checksum, read_clock, row_of
 from triplecast.journal.subscription_blocks import subscription_rows
@@ -75,7 +75,7 @@ class Journal(JournalWriter):
             end = lease.end(writing.at)
             name = registration.subscription.name
             writing.add(row_of(Kind.RENEWAL, writing.next, name, writing.at, number=id, body=json.dumps(end).encode()))
-            drop_lease(self._database, id)
+            drop_leases(self._database, [id])
             if end is not None:
                 write_lease(self._database, range(id, id + 1), end)
         return end
@@ -158,6 +158,7 @@ class Journal(JournalWriter):
     def _cancel(self, writing: Writing, ids: Sequence[int]) -> list[Position]:
         found = {int(each.id): each for each in self.registrations(ids)}
         ended: dict[int, Position] = {id: each.removed for id, each in found.items() if each.removed is not None}
+        drop_leases(self._database, ids)
         for id in ids:
             if id not in found:
                 raise InputError(f"there is no registration {id}", "use the number that subscribing gave")

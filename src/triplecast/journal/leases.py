@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from triplecast.journal.record import checksum, verify
@@ -45,13 +47,15 @@ def write_lease(database: SqliteFile, ids: range, end: int) -> None:
         database.run("INSERT INTO lease VALUES (?, ?, ?, ?)", [row])
 
 
-def drop_lease(database: SqliteFile, id: int) -> None:
-    """Take the lease of one registration away, if it has one; its neighbours keep theirs."""
-    for ids, end in read_leases(database, [id]):
-        if id in ids:
+def drop_leases(database: SqliteFile, dropped: Iterable[int]) -> None:
+    """Take the leases of some registrations away, as far as they have one; their neighbours keep theirs."""
+    wanted = sorted({*dropped})
+    for ids, end in read_leases(database, wanted):
+        inside = wanted[bisect_left(wanted, ids.start) : bisect_left(wanted, ids.stop)]
+        if inside:
             database.run("DELETE FROM lease WHERE last = ?", [(ids[-1],)])
-            write_lease(database, range(ids.start, id), end)
-            write_lease(database, range(id + 1, ids.stop), end)
+            for before, after in pairwise((ids.start - 1, *inside, ids.stop)):
+                write_lease(database, range(before + 1, after), end)
 
 
 def drop_ended(database: SqliteFile, at: int) -> list[int]:

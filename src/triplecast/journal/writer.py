@@ -14,7 +14,7 @@ from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, StorageFault
 from triplecast.journal.interface import RegistryChanges, RegistrySlice
 from triplecast.journal.last_commit import Fresh, LastCommit, NewRegistrations
-from triplecast.journal.leases import drop_ended, drop_lease
+from triplecast.journal.leases import drop_ended
 from triplecast.journal.operator_data import write_attachments
 from triplecast.journal.reader import JournalFile
 from triplecast.journal.record import (
@@ -359,11 +359,10 @@ class JournalWriter(JournalFile):
             self._database.run("INSERT OR REPLACE INTO record_count VALUES (?, ?, ?)", [row])
 
     def _write_end(self, writing: Writing, kind: Kind, registration: Registration) -> Position:
-        """End a live registration; return the position of its end."""
+        """End a live registration, whose lease is dropped already; return the position of its end."""
         id, name = int(registration.id), registration.subscription.name
         position = writing.add(row_of(kind, writing.next, name, writing.at, number=id))
         self._database.run("DELETE FROM live WHERE name = ?", [(name,)])
-        drop_lease(self._database, id)
         self._database.run("INSERT INTO ended VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
         return position
 

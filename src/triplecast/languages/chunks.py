@@ -63,7 +63,7 @@ class _Head(NamedTuple):
     tables: ChunkTables
 
 
-class Places(NamedTuple):
+class ConstantPlaces(NamedTuple):
     """Where constants are among some strings followed by `fixed`."""
 
     numbers: Sequence[int]
@@ -72,10 +72,10 @@ class Places(NamedTuple):
     fixed: list[str]
 
 
-class _Shape(NamedTuple, Generic[_Found]):
+class _ChunkShape(NamedTuple, Generic[_Found]):
     pinned: list[int]
     """The chunks with the constants on which it depends what is found."""
-    found: dict[tuple[str, ...], tuple[_Found, Places]]
+    found: dict[tuple[str, ...], tuple[_Found, ConstantPlaces]]
 
 
 class ChunkedTexts(Generic[_Found]):
@@ -85,7 +85,7 @@ class ChunkedTexts(Generic[_Found]):
     def __init__(self, most: int) -> None:
         self._most = most
         self._heads: dict[str, _Head] = {}
-        self._shapes: dict[str, _Shape[_Found] | None] = {}
+        self._shapes: dict[str, _ChunkShape[_Found] | None] = {}
         """None of those that stay with tokens."""
 
     def read(self, text: str) -> tuple[_Found, tuple[str, ...]] | None:
@@ -112,7 +112,7 @@ class ChunkedTexts(Generic[_Found]):
         end: int,
         tables: ChunkTables,
         pinned: Sequence[int],
-        places: Places,
+        places: ConstantPlaces,
         choose: Callable[[list[int]], Choice],
         found: _Found,
     ) -> None:
@@ -137,11 +137,11 @@ class ChunkedTexts(Generic[_Found]):
         except ValueError:
             self._shapes[shape] = None
             return
-        entry = self._shapes.get(shape) or _Shape[_Found](of_pinned, {})
+        entry = self._shapes.get(shape) or _ChunkShape[_Found](of_pinned, {})
         self._shapes[shape] = entry
         if len(entry.found) >= self._most:
             entry.found.clear()
-        moved = Places(of_places, choose(of_places), places.fixed)
+        moved = ConstantPlaces(of_places, choose(of_places), places.fixed)
         entry.found[tuple([tables.constants[chunks[place]] for place in of_pinned])] = found, moved
 
 

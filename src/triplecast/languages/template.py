@@ -18,7 +18,7 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QuerySyntaxError
 from triplecast.languages import context, fulltext
-from triplecast.languages.chunks import MARK, ChunkedTexts, ChunkTables, Places
+from triplecast.languages.chunks import MARK, ChunkedTexts, ChunkTables, ConstantPlaces
 from triplecast.languages.dialect import Dialect, Parsed
 from triplecast.languages.operators import is_magic
 from triplecast.languages.prefixes import Namespace
@@ -232,7 +232,7 @@ class _Arrangement(NamedTuple):
     """A template and the places of its constants in the body's tokens followed by `fixed`."""
 
     template: Template
-    places: Places
+    places: ConstantPlaces
     lowered: tuple[int, ...]
     texts: tuple[tuple[int, str], ...]
     """Constants that are texts of full-text functions, with the function."""
@@ -337,7 +337,7 @@ class TemplateCache:
             entry.arrangements.clear()
         terms = tuple([to_ntriples(parsed.namespace.term(str(parsed.tokens[number + skipped]))) for number in pinned])
         entry.arrangements[terms] = _Arrangement(
-            template, Places(places, _choose(places), fixed), tuple(lowered), tuple(texts)
+            template, ConstantPlaces(places, _choose(places), fixed), tuple(lowered), tuple(texts)
         )
         return template, tuple(constants)
 
