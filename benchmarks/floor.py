@@ -35,4 +35,5 @@ def probe_and_copy(index: Index, encoded: Encoded, pairs: Pairs) -> Pairs:
     """`pairs` are those of the batch, grouped by publication; one view a publication."""
     publication, subscription = pairs
     offsets = np.searchsorted(publication, np.arange(len(encoded.view_mode) + 1))
-    return _probe_and_copy(index, encoded, make_hits(index, encoded), offsets, subscription)
+    hits = make_hits(index, encoded, np.zeros((len(index.key_terms) >> 6) + 1, np.uint64))
+    return _probe_and_copy(index, encoded, hits, offsets, subscription)

@@ -19,8 +19,7 @@ import numpy as np
 from triplecast.index import Segment
 from triplecast.kernels import conditions, join, layout, probe, rows, runs, trees, walk
 from triplecast.kernels.layout import FACT_PHRASES, I32
-from triplecast.kernels.probe import make_hits
-from triplecast.kernels.runs import MatchedRuns, make_work
+from triplecast.kernels.runs import MatchedRuns
 from triplecast.kernels.sheets import SheetLimits, Sheets
 from triplecast.kernels.wordbank import WordBank
 from triplecast.match.segment import ALL, EVERYTHING, Scratch
@@ -85,15 +84,16 @@ def meter(segment: Segment, publications: Sequence[Publication]) -> Metered:
     encoded = encode(segment, views)
     index = segment.tables.index
     work: Counter[str] = Counter({TERMS: len(views.terms.start)})
+    scratch = Scratch(segment)
     if segment.uses_words:
         work[WORDS] += _count_words(bank, int(index.facts[FACT_PHRASES]))
     kernels = _make_twins(work)
     with np.errstate(over="ignore"):
-        matched = kernels["match_views"](index, encoded, make_work(segment.members), make_hits(index, encoded), 1 << 62)
+        matched = kernels["match_views"](index, encoded, scratch.work, 1 << 62)
         looked_up = work[LOOKUPS]
-        limits = SheetLimits(EVERYTHING, PAIR_BYTES, Scratch(segment).weight, ALL)
-        hits = make_hits(index, encoded)
-        sheets = kernels["collect_sheets"](index, segment.tables.answers, encoded, matched, hits, views.terms, limits)
+        limits = SheetLimits(EVERYTHING, PAIR_BYTES, scratch.weight, ALL)
+        given = index, segment.tables.answers, encoded, matched, views.terms, limits, scratch.work
+        sheets = kernels["collect_sheets"](*given)
     work[LOOKUPS_AGAIN] = work[LOOKUPS] - looked_up
     work[LOOKUPS] = looked_up
     work[KEYS] += int(matched.counts[0])

@@ -271,6 +271,12 @@ class Whole:
                 outcomes.add("matched again, answered as before")
                 outbox = opened.enter_context(Outbox.open(folder))
                 assert outbox.state.epoch > self._outbox.state.epoch, "a lost end is told to readers"
+            if outbox.progress < self._outbox.progress:  # it lost commits that were not synced
+                outbox.close()
+                self._match_again()
+                outcomes.add("matched again, answered as before")
+                outbox = opened.enter_context(Outbox.open(folder))
+                assert outbox.state.epoch == self._outbox.state.epoch, "they are told as they were"
             assert outbox.progress >= self._outbox.progress, "a lost end is noticed"
             yield from ask_outbox(outbox)
         yield from self._ask_together(folder, journal, outbox, in_full)

@@ -23,8 +23,9 @@ from benchmarks.workloads.stars import write_publications, write_subscriptions
 from benchmarks.workloads.texts import Workload
 from triplecast.index import Segment, build_segment
 from triplecast.kernels.layout import Encoded
+from triplecast.kernels.views import Views
 from triplecast.match.segment import Scratch, match_ids
-from triplecast.match.views import Views, encode, scan_views
+from triplecast.match.views import encode, scan_views
 from triplecast.model.publication import Publication
 
 IDS, BYTES, SINGLY = "ids", "bytes", "singly"
@@ -53,7 +54,7 @@ class Triplecast:
             scanned = ((at, scan_views(batch)) for at, batch in self._cut(first, count, BATCH))
             self._encoded = (first, count, [(at, views, encode(self._segment, views)) for at, views in scanned])
 
-    def match(self, first: int, count: int) -> Columns:
+    def match(self, first: int, count: int, way: str) -> Columns:
         if self._way == IDS:
             return _join([self._match(at, views, encoded) for at, views, encoded in self._encoded[2]])
         return _join(list(self._match_bytes(first, count, 1 if self._way == SINGLY else BATCH)))

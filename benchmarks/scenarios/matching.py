@@ -10,9 +10,10 @@ from benchmarks.scenarios.indexes import Indexed, encode_all, in_batches
 from triplecast.index import Snapshot
 from triplecast.index.registrations import NO_REMOVALS
 from triplecast.kernels.layout import Encoded
+from triplecast.kernels.views import Views
 from triplecast.match import Matcher
 from triplecast.match.segment import match_ids, match_rows
-from triplecast.match.views import Views, encode, scan_views
+from triplecast.match.views import encode, scan_views
 from triplecast.model.match import MatchStats
 
 _IDS_TARGETS = {("realtail", 100_000): (80_000, 3), ("realtail", 1_000_000): (40_000, 6)}

@@ -72,16 +72,15 @@ _OF_SPARQL = {"*": "any characters are .*", "?": "one character is .", "+": "som
 def find_warnings(template: Template, constants: Constants, operators: OperatorSet = NO_OPERATORS) -> tuple[str, ...]:
     """Say what is odd in a query and what to write instead, in at most `WARNINGS_LIMIT` sentences."""
     found = _read_template(template)
-    ordinary = ordinary_names(operators)
     names = [constants[slot] for slot in found.names]
-    is_ordinary = ordinary.issuperset(names)
-    predicates = found.fixed if is_ordinary else found.predicates
-    iris = (constants[each][1:-1] if isinstance(each, int) else each for each in predicates)
+    is_ordinary = ordinary_names(operators).issuperset(names)
+    read = found.fixed if is_ordinary else found.predicates
+    iris = (constants[each][1:-1] if isinstance(each, int) else each for each in read)
     warnings = [warning for iri in iris if (warning := warn_undeclared(iri, operators)) is not None]
     for check in found.without_names if is_ordinary else found.checks:
         warnings += (check,) if isinstance(check, str) else check(constants)
     if not is_ordinary:
-        ordinary.learn(names)
+        ordinary_names(operators).learn(names)
     return tuple(dict.fromkeys(warnings))[:WARNINGS_LIMIT] if warnings else ()
 
 
@@ -91,7 +90,7 @@ class _TemplateChecks(NamedTuple):
     fixed: tuple[str, ...]
     checks: tuple[str | Check, ...]
     names: tuple[int, ...]
-    """The slots that hold predicates or other IRIs; ``without_names`` are all other checks."""
+    """The slots that hold predicates or other IRIs; `without_names`: all other checks."""
     without_names: tuple[str | Check, ...]
 
 
@@ -116,9 +115,9 @@ def _read_template(template: Template) -> _TemplateChecks:
     every = tuple(chain(*checks))
     of_names = [check for check in every if isinstance(check, partial) and check.func is _warn_name]
     slots = [each for each in predicates if isinstance(each, int)] + [slot for check in of_names for slot in check.args]
-    without = [check for check in every if check not in of_names]
-    fixed = [each for each in predicates if isinstance(each, str)]
-    return _TemplateChecks(predicates, tuple(fixed), every, tuple(dict.fromkeys(slots)), tuple(without))
+    without = tuple(check for check in every if check not in of_names)
+    fixed = tuple(each for each in predicates if isinstance(each, str))
+    return _TemplateChecks(predicates, fixed, every, tuple(dict.fromkeys(slots)), without)
 
 
 # ---- variables ------------------------------------------------------------------------------------------------------

@@ -32,20 +32,31 @@ class Head(NamedTuple):
     """Those of SELECT in its order, those of WHERE for CONSTRUCT, none for ASK."""
 
 
-@lru_cache(16_384)
 def read_head(definition: Subscription, operators: OperatorSet) -> Head:
     """Raises `QuerySyntaxError` and `QueryRefused`, the latter for an operator that is not in `operators` too."""
     query = parse_template(definition.text, definition.language, definition.name, operators)[0].query
     return Head(query.form, tuple(variable.name for variable in query.variables))
 
 
-def head_of(definition: Subscription | None, operators: OperatorSet, solutions: Iterable[Mapping[str, object]]) -> Head:
-    """The query's head; where there is no query that can be read here, the names that its `solutions` have, sorted."""
+def known_head(definition: Subscription | None, operators: OperatorSet) -> Head | None:
+    """The query's head; None where there is no query that can be read here."""
     if definition is not None:
         try:
             return read_head(definition, operators)
         except (QuerySyntaxError, QueryRefused):
             pass
+    return None
+
+
+_kept_head = lru_cache(16_384)(known_head)
+
+
+def head_of(definition: Subscription | None, operators: OperatorSet, solutions: Iterable[Mapping[str, object]]) -> Head:
+    """The query's head; where there is no query that can be read here, the names that its `solutions` have, sorted."""
+    return _kept_head(definition, operators) or seen_head(solutions)
+
+
+def seen_head(solutions: Iterable[Mapping[str, object]]) -> Head:
     return Head("select", tuple(sorted({name for solution in solutions for name in solution})))
 
 

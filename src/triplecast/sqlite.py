@@ -67,6 +67,8 @@ class SqliteFile:
         self._form = form
         self._connection = connection
         self._broken: StorageFault | None = None
+        self._syncs = True
+        """Whether a commit is synced, with those before it."""
         self._closed = False
         self._process = os.getpid()
         self._follows = path is not None and connection is None
@@ -144,8 +146,9 @@ class SqliteFile:
             return connection.executemany(statement, rows).rowcount
 
     @contextmanager
-    def write(self) -> Iterator[None]:
-        """Everything inside is written and synced when the block ends, or nothing is.
+    def write(self, synced: bool = True) -> Iterator[None]:
+        """Everything inside is written and synced when the block ends, or nothing is. Not `synced`, it is lost if the
+        machine fails before the next block that is; then nothing later is kept either.
 
         After `StorageFull` the same block works once there is space. After a failed sync nobody knows what the disk
         holds: every further write raises that fault, until the file is opened again.
@@ -157,13 +160,21 @@ class SqliteFile:
             if connection is None:
                 raise StorageFault(self.where, "it is open for reading only", "open it for writing")
             try:
-                with storage_faults(self.where, self._form.repair), _transaction(connection):
+                with storage_faults(self.where, self._form.repair), self._transaction(connection, synced):
                     yield
             except StorageFault as fault:
                 cause = fault.__cause__
                 if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) in LOST_WRITES:
                     self._broken = fault
                 raise
+
+    @contextmanager
+    def _transaction(self, connection: sqlite3.Connection, synced: bool) -> Iterator[None]:
+        if synced != self._syncs and self._path is not None:
+            connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
+            self._syncs = synced
+        with _transaction(connection):
+            yield
 
     def settle(self, holder: str) -> None:
         """Waits until `holder`, who had the file before, is not in the middle of a write or a checkpoint of it: neither

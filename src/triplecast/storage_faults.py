@@ -9,8 +9,7 @@ import errno
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from triplecast.errors import InputError, StorageFault, StorageFull
@@ -32,27 +31,38 @@ _NAME_FOLDER = "name a folder, new or of this engine"
 _CHECK_DISK = "check the disk and the rights on the folder"
 
 
-@contextmanager
-def storage_faults(where: str | Path, repair: str = RESTORE) -> Iterator[None]:
+def storage_faults(where: str | Path, repair: str = RESTORE) -> AbstractContextManager[None]:
     """Tells SQLite's and the operating system's errors as a `StorageFault` that says how to fix it; `repair` says it of
     damage.
 
     Text that cannot be written (a lone surrogate) is the caller's `InputError`.
     """
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _fault(str(where), error, repair) from error
-    except OSError as error:
-        if error.errno in _NO_SPACE_ERRORS:
-            raise StorageFull(str(where), f"there is no space to write ({error.strerror})", _MAKE_SPACE) from error
-        raise StorageFault(str(where), f"cannot be read or written ({error.strerror})", _CHECK_DISK) from error
-    except UnicodeDecodeError as error:  # of the schema: of a row SQLite's error says so
-        raise StorageFault(str(where), f"the file is damaged ({error})", repair) from error
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"{error.object!r} holds half a character", "give text that can be written as UTF-8"
-        ) from error
+    return _Told(where, repair)
+
+
+class _Told(AbstractContextManager[None]):
+    """A class, as every statement enters one: a generator would take as long as some statements do."""
+
+    __slots__ = ("_repair", "_where")
+
+    def __init__(self, where: str | Path, repair: str) -> None:
+        self._where, self._repair = where, repair
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is None:
+            return
+        where = str(self._where)
+        if isinstance(error, sqlite3.Error):
+            raise _fault(where, error, self._repair) from error
+        if isinstance(error, OSError):
+            if error.errno in _NO_SPACE_ERRORS:
+                raise StorageFull(where, f"there is no space to write ({error.strerror})", _MAKE_SPACE) from error
+            raise StorageFault(where, f"cannot be read or written ({error.strerror})", _CHECK_DISK) from error
+        if isinstance(error, UnicodeDecodeError):  # of the schema: of a row SQLite's error says so
+            raise StorageFault(where, f"the file is damaged ({error})", self._repair) from error
+        if isinstance(error, UnicodeEncodeError):
+            hint = "give text that can be written as UTF-8"
+            raise InputError(f"{error.object!r} holds half a character", hint) from error
 
 
 def sync_folder(folder: Path) -> None:

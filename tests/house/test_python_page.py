@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -12,11 +13,12 @@ import pytest
 
 import triplecast
 from triplecast.cli.match import Tally
-from triplecast.cli.notifications import notification_row, reject_row, undecided_row
+from triplecast.cli.notifications import reject_row, undecided_row
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
-from triplecast.model.subscription import SubscriptionCounts
-from triplecast.outbox import Cursor
+from triplecast.model.subscription import Registration, SubscriptionCounts
+from triplecast.outbox import Outbox, OutboxBatch, PublicationName
+from triplecast.outbox.batch import OutboxRow
 from triplecast.pipeline.report import Summary
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text("utf-8")
@@ -44,10 +46,13 @@ def test_it_names_every_field_of_every_answer(name: str) -> None:
 
 
 def test_it_names_every_field_of_the_json() -> None:
-    notification = triplecast.Notification(Cursor(1, 1), "id", 1, "added", "a:g", 1, 1, "name", None, "[{}]", "now")
+    batch = OutboxBatch.of_rows([OutboxRow(1, 1, 0, "[{}]")], {1: PublicationName(1, "a:g", 1, "now")})
+    with Outbox.in_memory() as outbox:
+        outbox.commit(batch, 1, lambda ids: [Registration(ids[0], triplecast.Subscription("name", "ASK {}"))])
+        ((_, line),) = outbox.json_lines()
     rejected = triplecast.Rejected(1, "now", Reject("s", "gate", "r", "m"))
     pair = triplecast.UndecidedPair(1, "id", "a:g", 1, 1, "name", None, "reason")
-    rows = (notification_row(notification), reject_row(rejected), undecided_row(pair))
-    keys = {key for _, row, _ in rows for key in row} | set(Tally(0, True).counts(0))
+    rows = (json.loads(line), reject_row(rejected)[1], undecided_row(pair)[1])
+    keys = {key for row in rows for key in row} | set(Tally(0, True).counts(0))
     keys |= {field.name for kind in (Summary, SubscriptionCounts, MatchStats) for field in fields(kind)}
     assert sorted(key for key in keys if f"`{key}`" not in JSON) == []

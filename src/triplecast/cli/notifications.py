@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import say_unknown
-from triplecast.cli.terminal import Exit, describe_answer, describe_reject, describe_undecided, print_json, print_text
+from triplecast.cli.terminal import Exit, describe_answer, describe_reject, describe_undecided
 from triplecast.errors import InputError
 from triplecast.model.operators import NO_OPERATORS
-from triplecast.model.printable import printable_name
+from triplecast.model.printable import json_line, printable, printable_name
 
 if TYPE_CHECKING:
-    from triplecast.journal import Rejected
-    from triplecast.outbox import Notification, UndecidedPair
+    from triplecast.journal import JournalFile, Rejected
+    from triplecast.outbox import Notification, OutboxReader, UndecidedPair
 
 LOOK_EVERY = 0.5
 """Seconds between two reads with ``--follow``."""
@@ -61,7 +62,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.journal import Journal
-    from triplecast.outbox import Cursor, Definitions, Outbox
+    from triplecast.outbox import Cursor, Outbox
     from triplecast.outbox.reader import DATABASE
 
     if not arguments.follow and not (arguments.folder / DATABASE).exists():
@@ -80,22 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = arguments.subscription, arguments.owner
     is_first = True
     with Outbox.read_only(arguments.folder) as outbox, Journal.read_only(arguments.folder) as journal:
-        definitions = Definitions(journal.registrations, NO_OPERATORS.with_recorded(journal.operators()))
         while True:
             state = outbox.state
-            if arguments.rejects:
-                rows = map(reject_row, journal.rejects(after))
-            elif arguments.undecided:
-                rows = map(undecided_row, outbox.undecided(after))
-            else:
-                made = notification_row if arguments.json else notification_line
-                rows = map(made, outbox.notifications(since, None, *wanted, definitions))
-            for place, row, line in rows:
+            for place, text in texts(arguments, outbox, journal, since, after):
                 since, after = place, place
-                if arguments.json:
-                    print_json(row)
-                else:
-                    print_text(line)
+                print(text, end="")
                 printed += 1
             if is_first and any(wanted) and not printed:
                 say_unknown(arguments.folder, arguments.owner, arguments.subscription)
@@ -106,6 +96,27 @@ def run(arguments: argparse.Namespace) -> int:
                 since = str(Cursor(state.epoch, state.sequence))  # those of others are not looked at again
             sys.stdout.flush()
             sleep(LOOK_EVERY)
+
+
+def texts(
+    arguments: argparse.Namespace, outbox: OutboxReader, journal: JournalFile, since: str | int, after: int
+) -> Iterator[tuple[str | int, str]]:
+    """Yield what is printed, one line or more at a time, with the place to go on from after it."""
+    from triplecast.outbox import Definitions
+
+    if arguments.rejects or arguments.undecided:
+        rejects = map(reject_row, journal.rejects(after)) if arguments.rejects else ()
+        for place, row, line in rejects or map(undecided_row, outbox.undecided(after)):
+            yield place, (json_line(row) if arguments.json else printable(line)) + "\n"
+        return
+    wanted = arguments.subscription, arguments.owner
+    definitions = Definitions(journal.registrations, NO_OPERATORS.with_recorded(journal.operators()))
+    if arguments.json:
+        for cursor, lines in outbox.json_lines(since, *wanted, definitions):
+            yield str(cursor), lines
+    else:
+        for each in outbox.notifications(since, None, *wanted, definitions):
+            yield str(each.cursor), printable(notification_line(each)) + "\n"
 
 
 def sequence_of(since: str | int) -> int:
@@ -137,27 +148,6 @@ def undecided_row(pair: UndecidedPair) -> Row:
     return pair.position, row, line
 
 
-def notification_row(notification: Notification) -> Row:
-    recorded = notification.recorded
-    row: dict[str, object] = {
-        "sequence": notification.sequence,
-        "cursor": str(notification.cursor),
-        "id": notification.id,
-        "change": notification.change,
-        "publication": notification.publication,
-        "version": notification.version,
-        "position": notification.position,
-        "registration": notification.registration,
-        "subscription": notification.subscription,
-        "owner": notification.owner,
-        "accepted_at": notification.accepted_at,
-        **recorded.row(),
-    }
-    return str(notification.cursor), row, ""
-
-
-def notification_line(notification: Notification) -> Row:
-    """As `notification_row`, with the line alone: neither is made of many notifications without need."""
+def notification_line(notification: Notification) -> str:
     shown = f"{notification.publication} v{notification.version}  {describe_answer(notification.recorded)}"
-    line = f"{notification.sequence}  {printable_name(notification.subscription)}  {shown}"
-    return str(notification.cursor), {}, line
+    return f"{notification.sequence}  {printable_name(notification.subscription)}  {shown}"

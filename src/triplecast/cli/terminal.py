@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from triplecast.model.printable import printable, printable_name
+from triplecast.model.printable import json_line, printable, printable_name
 from triplecast.model.publication import Reject
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class StatusLine:
 
 
 def print_json(row: Mapping[str, object]) -> None:
-    print_text(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
+    print(json_line(row))
 
 
 def describe_reject(reject: Reject) -> str:

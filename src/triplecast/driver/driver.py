@@ -18,11 +18,12 @@ beside it the batches that operators are asked about; what they bring comes here
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.driver.turns import AskBatch, Turns
-from triplecast.errors import StorageFault
+from triplecast.errors import FolderLocked, StorageFault
 from triplecast.journal import Journal, JournalFile
 from triplecast.model.answers import OperatorResult
 from triplecast.outbox import Committed, OpenPart, Outbox, OutboxBatch, OutboxReader
@@ -51,7 +52,7 @@ def open_outbox(folder: Path, journal: Journal) -> Outbox:
     except StorageFault:
         outbox.close()
         raise
-    journal.note_outbox(outbox.state.mark)
+    journal.note_outbox(outbox.mark)
     return outbox
 
 
@@ -80,8 +81,15 @@ class Driver:
     @property
     def needed_from(self) -> int:
         """No publication up to this position will be matched again."""
+        state = self._outbox.durable
+        whole = state.progress == state.told == self._outbox.told
+        return max(state.told, self._empty_upto) if whole else state.progress
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is due or pending."""
         state = self._outbox.state
-        return state.progress if state.progress < state.told else max(state.told, self._empty_upto)
+        return state.progress == state.told and self._journal.head() <= max(state.told, self._empty_upto)
 
     def next(self) -> MatchRange | AskBatch | None:
         """Return what is due: pending pairs of earlier publications first, but for those set aside; None for nothing.
@@ -103,14 +111,19 @@ class Driver:
         self._empty_upto = upto
 
     def commit(
-        self, batch: OutboxBatch, upto: int, after: int | None = None, open: Sequence[OpenPart] = ()
+        self,
+        batch: OutboxBatch,
+        upto: int,
+        after: int | None = None,
+        open: Sequence[OpenPart] = (),
+        replayed: bool = False,
     ) -> Committed:
         """Record what is decided without operators of the publications up to `upto` (`Outbox.commit`).
 
         Raises `StorageFault` where a publication matched again gave other rows than the first time.
         """
-        committed = self._outbox.commit(batch, upto, self._journal.registrations_at, after, open)
-        self._journal.note_outbox(self._outbox.state.mark)
+        committed = self._outbox.commit(batch, upto, self._journal.registrations_at, after, open, replayed)
+        self._note_outbox()
         if committed.differing:
             raise StorageFault(
                 "outbox",
@@ -127,5 +140,16 @@ class Driver:
     def settle(self, batch: OutboxBatch, upto: int, after: int) -> Committed:
         """Record what became of pending pairs of publications at positions in (`after`, `upto`] (`Outbox.settle`)."""
         settled = self._outbox.settle(batch, upto, self._journal.registrations_at, after)
-        self._journal.note_outbox(self._outbox.state.mark)
+        self._note_outbox()
         return settled
+
+    def close(self) -> None:
+        """Sync what was recorded, before journal and outbox are closed; what fails to be is made again."""
+        with suppress(StorageFault, FolderLocked):
+            self._outbox.sync()
+            self._note_outbox()
+
+    def _note_outbox(self) -> None:
+        mark = self._outbox.mark
+        if mark != self._journal.outbox_mark:
+            self._journal.note_outbox(mark)

@@ -127,7 +127,9 @@ class Engine:
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
         asking = Asking(journal, driver, matcher, self._asker)
         self._matching = Matching(journal, driver, self._registry, matcher, asking)
-        self._opened = Opened(self, self._lock, journal, (self._parser, self._asker, matcher, self._explainer, outbox))
+        self._opened = Opened(
+            self, self._lock, journal, (self._matching, self._parser, self._asker, matcher, self._explainer, outbox)
+        )
         for line in self._upkeep.open():
             warnings.warn(line, OperatorWarning, stacklevel=4)
         self._match_accepted()
@@ -260,7 +262,7 @@ class Engine:
                     self._match_accepted()
                     acceptance = self._journal.commit_documents(drafts, rejects)
                     owed, self._owed = self._owed, outcome
-                    self._match_accepted(outcome)
+                    self._matching.follow(outcome)
                     self._owed = owed
                 receipts += outcome.share_out(parsed, acceptance, owed)
         except BaseException as error:
@@ -386,8 +388,8 @@ class Engine:
                 self._match_accepted()
                 return self._registry.change(API, candidates, lease=end, tickets=True)
 
-    def _match_accepted(self, outcome: Findings | None = None) -> None:
-        """Match what the journal has and the outbox has not, and tell `outcome` what was matched; without one, the
-        documents that were accepted last by a call that raised."""
+    def _match_accepted(self) -> None:
+        """Match what the journal has and the outbox has not, and tell the documents that were accepted last by a call
+        that raised."""
         self._current_operators()
-        self._matching.follow(self._owed if outcome is None else outcome)
+        self._matching.follow(self._owed)

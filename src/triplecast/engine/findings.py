@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, Generic, Protocol, TypeVar, overload
@@ -86,9 +87,13 @@ class _Store:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - it ends with the receipts
-        finalize(self, self._file.close)
         self._end = 0
+
+    @cached_property
+    def _file(self) -> SpooledTemporaryFile[bytes]:
+        file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - it ends with the receipts
+        finalize(self, file.close)
+        return file
 
     def put(self, data: NDArray[np.uint8]) -> int:
         """Return where they begin."""
@@ -105,6 +110,25 @@ class _Store:
             return self._file.read(length)
 
 
+class Subscriptions:
+    """The subscriptions of some registrations, read when one is first asked for. May be used from any thread."""
+
+    def __init__(self, registrations: NDArray[np.int64], read: Callable[[Sequence[int]], Mapping[int, Subscription]]):
+        self._registrations = registrations
+        self._read = read
+        self._found: Mapping[int, Subscription] | None = None
+
+    def __getitem__(self, registration: int) -> Subscription:
+        return self.read()[registration]
+
+    def read(self) -> Mapping[int, Subscription]:
+        """All of them. Raises `StorageFault`."""
+        found = self._found
+        if found is None:
+            found = self._found = self._read(np.unique(self._registrations).tolist())
+        return found
+
+
 class _Matches:
     """The matches of one batch, in its order."""
 
@@ -113,7 +137,7 @@ class _Matches:
         names: Names,
         matched: MatchedBatch,
         store: _Store,
-        subscriptions: Mapping[int, Subscription],
+        subscriptions: Subscriptions,
         operators: OperatorSet,
     ) -> None:
         self._names = names
@@ -135,7 +159,7 @@ class _Matches:
 class _Undecided:
     """Undecided or pending pairs of one batch, in order of position."""
 
-    def __init__(self, names: Names, pairs: Sequence[PairReason], subscriptions: Mapping[int, Subscription]) -> None:
+    def __init__(self, names: Names, pairs: Sequence[PairReason], subscriptions: Subscriptions) -> None:
         self._names = {name[0]: name for name in names}
         self._positions = np.array([pair.position for pair in pairs], np.int64)
         self._registrations = np.array([pair.registration for pair in pairs], np.int64)
@@ -163,7 +187,7 @@ class Findings:
         self,
         publications: Sequence[Publication],
         matched: MatchedBatch,
-        subscriptions: Mapping[int, Subscription],
+        subscriptions: Subscriptions,
         operators: OperatorSet,
     ) -> None:
         names = [(each.position, each.graph, each.version) for each in publications]

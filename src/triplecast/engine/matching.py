@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from threading import Lock
+from weakref import WeakSet
+
+import numpy as np
 
 from triplecast.driver import Driver, MatchRange
 from triplecast.engine.asking import Asking
-from triplecast.engine.findings import Findings
+from triplecast.engine.findings import Findings, Subscriptions
+from triplecast.errors import StorageFault
 from triplecast.journal import BYTES_AT_ONCE, Journal
 from triplecast.match import Matcher
 from triplecast.match.matcher import merge_batches
@@ -33,8 +39,11 @@ class Matching:
         self._registry = registry
         self._matcher = matcher
         self.asking = asking
+        self._lock = Lock()
         self._subscriptions: dict[int, Subscription] = {}
-        """Matched lately: at most `SUBSCRIPTIONS_CACHED`, or those of one batch."""
+        """Asked for lately: at most `SUBSCRIPTIONS_CACHED`, or those of one batch."""
+        self._unread: WeakSet[Subscriptions] = WeakSet()
+        """What receipts have of subscriptions."""
 
     @property
     def work(self) -> MatchStats:
@@ -44,6 +53,8 @@ class Matching:
     def follow(self, outcome: Findings | None = None) -> None:
         """Match and call operators until nothing is due; add what matched to `outcome`. Pairs of operators that are
         unavailable are set aside until these are back."""
+        if self._driver.is_done:
+            return
         self.asking.revive()
         while (due := self._driver.next()) is not None:
             if isinstance(due, MatchRange):
@@ -70,23 +81,39 @@ class Matching:
             parts: list[OpenPart] = []
             if matched.open.pairs:
                 parts = [OpenPart(after, upto, FORMAT, write_open_rows(matched.open, operators.grammar))]
-            self._driver.commit(OutboxBatch.of(of, matched), upto, after, parts)
+            self._driver.commit(OutboxBatch.of(of, matched), upto, after, parts, replayed=True)
             self._matched += matched.stats
             if matched.open.pairs:
                 matched = merge_batches(matched, self.asking.settle(matched, snapshot, of, taxonomies, after))
-            if outcome is not None:
+            if outcome is not None and (len(matched) or matched.undecided or matched.open.pairs):
                 outcome.add(of, matched, self._subscriptions_of(matched), operators)
             after = upto
             del of, matched  # before the next piece is made
         return upto
 
-    def _subscriptions_of(self, matched: MatchedBatch) -> Mapping[int, Subscription]:
-        """The subscriptions that matched or are undecided, by registration, maybe among others."""
-        found = {*matched.registration.tolist(), *matched.open.registration.tolist()}
-        found.update(pair.registration for pair in matched.undecided)
-        unknown = found - self._subscriptions.keys()
-        if len(self._subscriptions) + len(unknown) > SUBSCRIPTIONS_CACHED:
-            self._subscriptions, unknown = {}, found
-        registrations = self._journal.registrations_at(sorted(unknown))
-        self._subscriptions.update((each.id, each.subscription) for each in registrations)
-        return self._subscriptions
+    def close(self) -> None:
+        """Read what receipts may still ask for, before the journal is closed."""
+        for each in [*self._unread]:
+            with suppress(StorageFault):
+                each.read()
+        self._driver.close()
+
+    def _subscriptions_of(self, matched: MatchedBatch) -> Subscriptions:
+        """The subscriptions that matched or are undecided."""
+        registrations = matched.registration
+        if matched.undecided or matched.open.pairs:
+            undecided = np.array([pair.registration for pair in matched.undecided], np.int64)
+            registrations = np.concatenate([registrations, matched.open.registration, undecided])
+        found = Subscriptions(registrations, self._read_subscriptions)
+        self._unread.add(found)
+        return found
+
+    def _read_subscriptions(self, registrations: Sequence[int]) -> Mapping[int, Subscription]:
+        with self._lock:
+            known = self._subscriptions
+            unknown = [number for number in registrations if number not in known]
+            if len(known) + len(unknown) > SUBSCRIPTIONS_CACHED:
+                known, unknown = {}, [*registrations]
+            known.update((int(each.id), each.subscription) for each in self._journal.registrations_at(unknown))
+            self._subscriptions = known
+            return {number: known[number] for number in registrations}

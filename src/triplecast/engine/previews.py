@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
+
 from triplecast.compile.compiled import SubscriptionCompiler
-from triplecast.engine.findings import Findings
+from triplecast.engine.findings import Findings, Subscriptions
 from triplecast.engine.receipt import MATCH_COLUMNS, Match, UndecidedMatch, match_cells
 from triplecast.errors import DocumentRejected
 from triplecast.evaluate import Background
@@ -72,7 +74,7 @@ def preview_subscription(
     first = publications[0].position - 1 if publications else 0
     taxonomies = journal.taxonomies(first, journal.head())
     known = journal.answers(first, journal.head(), operators)
-    asked = {0: subscription}
+    asked = Subscriptions(np.zeros(1, np.int64), lambda _: {0: subscription})
     findings, positions = Findings(), [each.position for each in publications]
     for of, matched in match_and_ask(matcher, asker, snapshot, publications, taxonomies, known):
         findings.add(of, matched, asked, operators)

@@ -34,6 +34,9 @@ class IndexWriter:
         self._store: SegmentStore = SegmentMemory() if store is None else store
         self._segments: dict[str, Segment] = {}
         self._manifest = Manifest(0, 0, (), NO_REMOVALS)
+        self._searched: Manifest | None = None
+        """The snapshot whose due segments are known."""
+        self._due: DueSegments | None = None
 
     @property
     def covers(self) -> int:
@@ -107,7 +110,10 @@ class IndexWriter:
         return self._publish(named, following)
 
     def find_due(self) -> DueSegments | None:
-        return find_due(tuple(self._segments.values()), self._manifest.removals, self._manifest.needed_from)
+        if self._manifest is not self._searched:
+            self._searched = self._manifest
+            self._due = find_due(tuple(self._segments.values()), self._manifest.removals, self._manifest.needed_from)
+        return self._due
 
     def rebuild(self, due: DueSegments) -> RebuiltSegment:
         """Write the live subscriptions of due segments as one segment, in any thread; `adopt` has to follow. Raises

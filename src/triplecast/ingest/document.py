@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from types import NoneType
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -86,7 +85,7 @@ def document_of(
         of_path = isinstance(data, PathLike)
         hint = "give what is in it: path.read_bytes()" if of_path else "give its bytes, or its text as str"
         raise InputError(f"a document cannot be made of {type(data).__name__}", hint)
-    _check_types(Document("", b"", media_type, graph, dataset))
+    _check_named(media_type, graph, dataset)
     if isinstance(data, str) and _names_file(data):
         raise InputError(f"{data!r} is the name of a file, not a document", f"publish Path({data!r}).read_bytes()")
     try:
@@ -131,15 +130,23 @@ def _no_document(found: object) -> TypeError:
 
 
 def _check_types(document: Document) -> None:
-    for name, value, kinds, wanted in (
-        ("source", document.source, (str,), "str"),
-        ("data", document.data, (bytes, bytearray, memoryview), "bytes"),
-        ("media_type", document.media_type, (str, NoneType), "str or None"),
-        ("graph", document.graph, (str, NoneType), "str or None"),
-        ("dataset", document.dataset, (bool,), "bool"),
-    ):
-        if not isinstance(value, kinds):
-            raise TypeError(f"the {name} of a document is {wanted}, not {type(value).__name__}")
+    if not isinstance(document.source, str):
+        raise _mistyped("source", "str", document.source)
+    if not isinstance(document.data, bytes | bytearray | memoryview):
+        raise _mistyped("data", "bytes", document.data)
+    _check_named(document.media_type, document.graph, document.dataset)
+
+
+def _check_named(media_type: object, graph: object, dataset: object) -> None:
+    for name, value in (("media_type", media_type), ("graph", graph)):
+        if value is not None and not isinstance(value, str):
+            raise _mistyped(name, "str or None", value)
+    if not isinstance(dataset, bool):
+        raise _mistyped("dataset", "bool", dataset)
+
+
+def _mistyped(name: str, wanted: str, value: object) -> TypeError:
+    return TypeError(f"the {name} of a document is {wanted}, not {type(value).__name__}")
 
 
 def document_iri(document: Document) -> str:

@@ -6,7 +6,7 @@ import json
 import time
 import zlib
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import IntEnum
 from functools import lru_cache
 from threading import Lock
@@ -131,7 +131,7 @@ _LABELS = ("none", "canonical", "input")
 _DATASET = 4
 _ATTACHED = 8
 """Times how many attachments a publication has."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1)
 
 
 class Row(NamedTuple):
@@ -239,7 +239,7 @@ def checksum(text: str, numbers: tuple[int, ...], *blobs: bytes) -> int:
 @lru_cache(maxsize=64)
 def time_text(at: int) -> str:
     """xsd:dateTime in UTC with microseconds."""
-    return (_EPOCH + timedelta(microseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{(_EPOCH + timedelta(microseconds=at)).isoformat(timespec='microseconds')}Z"
 
 
 JUMP = 60_000_000

@@ -24,7 +24,20 @@ from pathlib import Path
 from triplecast.kernels.cache import CACHE_FOLDER
 from triplecast.sandbox import search_path
 
-FIRST = ("join", "scan", "rows", "render", "pairing", "programs", "build", "entries", "resolve", "hashing", "checksum")
+FIRST = (
+    "join",
+    "scan",
+    "views",
+    "rows",
+    "render",
+    "pairing",
+    "programs",
+    "build",
+    "entries",
+    "resolve",
+    "hashing",
+    "checksum",
+)
 """Units that every match needs, the longest first."""
 
 LATER = ("entailment", "ranking", "unfold", "wordbank", "chains", "undecided")

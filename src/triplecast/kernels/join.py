@@ -56,10 +56,10 @@ _VALUES_A_LINE = 2
 
 
 @njit
-def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits, room: int) -> MatchedRuns:
+def match_views(index: Index, encoded: Encoded, work: Work, room: int) -> MatchedRuns:
     """Match the views of a batch against one segment, up to the one that leaves no room for further pairs."""
     views = len(encoded.view_mode)
-    found = make_buffer(work, views)
+    found, hits = make_buffer(work, views), make_hits(index, encoded, work.bits)
     counts = np.zeros(4, np.int64)
     candidates = np.empty(len(index.structures), np.int32)
     state = make_state(index)
@@ -292,4 +292,4 @@ def _walk(
 
 def warm_up() -> None:
     index, encoded = empty_index(), empty_encoded()
-    match_views(index, encoded, make_work(0), make_hits(index, encoded), 1)
+    match_views(index, encoded, make_work(0, 0), 1)

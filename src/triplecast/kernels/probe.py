@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.kernels import borrowing, inlined
+from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.layout import (
     FACT_ALWAYS,
     FACT_VARIABLES,
@@ -33,7 +33,7 @@ class Hits(NamedTuple):
     """Scratch of one view: its keys with the chains of triples that have them."""
 
     bits: U64
-    """[K / 64] the present keys; all zero between views."""
+    """[K / 64] `Work.bits`: the present keys."""
     slots: I32
     """[power of two, 3] open addressing over the first `table_size` rows: key (-1: empty), first hit, number of
     hits."""
@@ -58,13 +58,16 @@ class Hits(NamedTuple):
     """See `link_ends`; ``links[0]`` is 0 until they are made."""
 
 
-def make_hits(index: Index, encoded: Encoded) -> Hits:
-    """Scratch that is large enough for every view of a batch."""
-    triples = int(np.diff(encoded.view_offsets).max(initial=0))
-    terms = int(encoded.view_terms[:, 1].max(initial=0))
+@njit
+def make_hits(index: Index, encoded: Encoded, bits: U64) -> Hits:
+    """Scratch that is large enough for every view of a batch; `bits` are those of the segment."""
+    triples, terms = 0, 0
+    for view in range(len(encoded.view_mode)):
+        triples = max(triples, encoded.view_offsets[view + 1] - encoded.view_offsets[view])
+        terms = max(terms, encoded.view_terms[view, 1])
     lookups = triples * max(1, len(index.key_masks)) + 1
     return Hits(
-        np.zeros((len(index.key_terms) >> 6) + 1, np.uint64),
+        bits,
         np.empty((table_size(lookups), 3), np.int32),
         np.empty(lookups, np.int32),
         np.empty((lookups, 2), np.int32),

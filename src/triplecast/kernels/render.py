@@ -10,8 +10,9 @@ import numpy as np
 from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.layout import I32, I64, U8, U64, Answers, empty_answers
 from triplecast.kernels.resolve import Terms, empty_terms
+from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.kernels.sheets import BACKSLASH, QUOTE, SheetLimits, Sheets
-from triplecast.kernels.words import load_word, multiply_fold
+from triplecast.kernels.words import copy_numbers, count_low_zeros, load_word, multiply_fold
 
 _REMOVED = np.frombuffer(b"-removed", np.uint8)
 _SEED, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
@@ -69,6 +70,75 @@ def render_sheets(sheets: Sheets, answers: Answers, terms: Terms, limits: SheetL
             filled = offsets[sheet]
         offsets[sheet + 1] = filled
     return json[:filled], offsets
+
+
+class WrittenRows(NamedTuple):
+    """Pairs whose sheets are their answers, by (publication, member)."""
+
+    publication: I32
+    member: I32
+    sheet: I32
+    offsets: I64
+    text: U8
+    """Row i says ``text[offsets[sheet[i]]:offsets[sheet[i] + 1]]``."""
+    bytes: int
+    """That all rows say."""
+    left: int
+    """Pairs that are no rows: what they say is not decided, is part of an answer, or was not written."""
+
+
+@njit
+def write_rows(
+    sheets: Sheets,
+    answers: Answers,
+    terms: Terms,
+    limits: SheetLimits,
+    matched: MatchedRuns,
+    publication: I32,
+    work: Work,
+) -> WrittenRows:
+    """Write the sheets, and the pairs that they answer in order; `publication` is that of each view."""
+    text, offsets = render_sheets(sheets, answers, terms, limits)
+    pairs = matched.run_start[sheets.runs]
+    written = np.empty(pairs, np.int32), np.empty(pairs, np.int32), np.empty(pairs, np.int32)
+    filled, left, size, run = 0, 0, 0, 0
+    while run < sheets.runs:
+        of, first = publication[matched.run_view[run]], run
+        while run < sheets.runs and publication[matched.run_view[run]] == of:
+            run += 1
+        for pair in range(matched.run_start[first], matched.run_start[run]):
+            sheet, member = sheets.of_pair[pair], np.uint32(matched.subscription[pair])
+            if sheet < 0 or limits.weight[sheets.answer[sheet]] > 0 or offsets[sheet] == offsets[sheet + 1]:
+                left += 1
+                continue
+            size += offsets[sheet + 1] - offsets[sheet]
+            work.sheet[member] = sheet
+            work.members[member >> 6] |= np.uint64(1) << np.uint64(member & 63)
+            work.lines[member >> 12] |= np.uint64(1) << np.uint64((member >> 6) & 63)
+        filled = _take_marked(work, of, written, filled)
+    rows = written[0][:filled], written[1][:filled], written[2][:filled]
+    return WrittenRows(rows[0], rows[1], rows[2], offsets, text, size, left)
+
+
+@borrowing
+def _take_marked(work: Work, publication: int, written: tuple[I32, I32, I32], filled: int) -> int:
+    """Write the marked members as rows of a publication, in order, and clear their marks; return how many rows there
+    are in all."""
+    for line in range(len(work.lines)):
+        words = work.lines[line]
+        work.lines[line] = np.uint64(0)
+        while words:
+            word = (line << 6) + count_low_zeros(words)
+            words &= words - np.uint64(1)
+            members = work.members[word]
+            work.members[word] = np.uint64(0)
+            while members:
+                member = (word << 6) + count_low_zeros(members)
+                members &= members - np.uint64(1)
+                written[0][filled], written[1][filled] = publication, member
+                written[2][filled] = work.sheet[member]
+                filled += 1
+    return filled
 
 
 @njit
@@ -197,23 +267,21 @@ def write_ids(keys: U8, publication: I64, registration: I64, change: U8) -> tupl
     text = np.empty(len(registration) * (32 + 1 + 19 + len(_REMOVED)), np.uint8)
     filled = 0
     for row in range(len(registration)):
-        for at in range(32):
-            text[filled + at] = keys[32 * publication[row] + at]
+        copy_numbers(text, filled, keys, 32 * publication[row], 32)
         text[filled + 32] = ord("-")
         filled += 33
-        left, digits = registration[row] // 10, 1
-        while left:
-            left //= 10
+        left = np.uint64(registration[row])
+        digits, bound = 1, np.uint64(10)
+        while left >= bound and digits < 19:
+            bound *= np.uint64(10)
             digits += 1
-        left = registration[row]
         for at in range(digits):
-            text[filled + digits - 1 - at] = ord("0") + left % 10
-            left //= 10
+            text[filled + digits - 1 - at] = ord("0") + left % np.uint64(10)
+            left //= np.uint64(10)
         filled += digits
         if change[row]:
-            for at in range(len(_REMOVED)):
-                text[filled + at] = _REMOVED[at]
-            filled += len(_REMOVED)
+            copy_numbers(text, filled, _REMOVED, 0, 8)
+            filled += 8
         ends[row + 1] = filled
     return text[:filled], ends
 
@@ -221,7 +289,10 @@ def write_ids(keys: U8, publication: I64, registration: I64, change: U8) -> tupl
 def warm_up() -> None:
     none, wide = np.zeros(0, np.int32), np.zeros(0, np.int64)
     sheets = Sheets(none, none, np.zeros(1, np.int64), wide, none, wide, 0)
-    json, _ = render_sheets(sheets, empty_answers(), empty_terms(), SheetLimits(0, 0, wide, np.zeros(0, np.uint8)))
+    limits = SheetLimits(0, 0, wide, np.zeros(0, np.uint8))
+    runs = MatchedRuns(none, none, none, none, none, np.zeros(1, np.int64), np.zeros((0, 2), np.int32), wide)
+    json, _ = render_sheets(sheets, empty_answers(), empty_terms(), limits)
+    write_rows(sheets, empty_answers(), empty_terms(), limits, runs, none, make_work(0, 0))
     gather(json, wide, wide, json, wide)
     write_ids(json, wide, wide, json)
     digest_rows(np.zeros(2, np.int64), RowColumns(wide, np.zeros(0, np.uint8), none, np.zeros(1, np.int64), json))

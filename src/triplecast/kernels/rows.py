@@ -40,7 +40,7 @@ from triplecast.kernels.layout import (
 from triplecast.kernels.probe import Hits, clear_bits, make_hits, probe
 from triplecast.kernels.resolve import Terms, empty_terms
 from triplecast.kernels.row_order import drop_repeated, rank_terms, sort_rows
-from triplecast.kernels.runs import MatchedRuns
+from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.kernels.sheets import BYTES_A_ROW, SheetLimits, Sheets, sheet_size
 from triplecast.kernels.walk import EXHAUSTED, STEPS_LIMIT, Walk, abandon, advance, begin, make_state
 
@@ -66,15 +66,16 @@ def collect_sheets(
     answers: Answers,
     encoded: Encoded,
     matched: MatchedRuns,
-    hits: Hits,
     terms: Terms,
     limits: SheetLimits,
+    work: Work,
 ) -> Sheets:
     """The sheets of the decided runs of `matched`, as many as there is room for."""
     of_pair = np.full(len(matched.subscription), np.int32(-1), np.int32)
     ranks = np.empty(len(terms.start), np.int32)
     lengths = np.full(len(terms.start), np.int32(-1), np.int32)
     all_wanted = len(limits.wanted) == 0
+    hits = make_hits(index, encoded, work.bits)
     taken = np.int64(0)
     runs = len(matched.run_view)
     ranked = np.int64(-1)
@@ -315,4 +316,4 @@ def warm_up() -> None:
     none, counts = np.zeros(0, np.int32), np.zeros(4, np.int64)
     limits = SheetLimits(0, 0, np.zeros(0, np.int64), np.zeros(0, np.uint8))
     matched = MatchedRuns(none, none, none, none, none, np.zeros(1, np.int64), np.zeros((0, 2), np.int32), counts)
-    collect_sheets(index, empty_answers(), encoded, matched, make_hits(index, encoded), empty_terms(), limits)
+    collect_sheets(index, empty_answers(), encoded, matched, empty_terms(), limits, make_work(0, 0))

@@ -8,7 +8,7 @@ import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.conditions import AT_LEAST, BY_NUMBER, BY_SINGLE, LESS, UNEQUAL, WINDOW, all_hold, compares
-from triplecast.kernels.layout import CONTINUES, ENDS, I32, I64, STRUCTURE_PLAIN, U32, Encoded, Index, read_code
+from triplecast.kernels.layout import CONTINUES, ENDS, I32, I64, STRUCTURE_PLAIN, U32, U64, Encoded, Index, read_code
 from triplecast.kernels.words import copy_numbers
 
 _LARGEST = 1 << 22
@@ -44,6 +44,14 @@ class Work(NamedTuple):
     """[1]"""
     expected: I64
     """[2] subscriptions and runs of a view, as in the batch that had the most."""
+    bits: U64
+    """[K / 64] the keys that a view has; all zero between views."""
+    members: U64
+    """[N / 64] the subscriptions that a publication matches, and [N / 4096] which of these words are not zero; all zero
+    between publications."""
+    lines: U64
+    sheet: I32
+    """[N] of those that are marked."""
 
 
 class RunBuffer(NamedTuple):
@@ -60,8 +68,16 @@ class RunBuffer(NamedTuple):
     """Subscriptions, runs, exhausted."""
 
 
-def make_work(subscriptions: int) -> Work:
-    return Work(np.zeros(subscriptions, np.uint32), np.zeros(1, np.int64), np.array([256, 32], np.int64))
+def make_work(subscriptions: int, keys: int) -> Work:
+    return Work(
+        np.zeros(subscriptions, np.uint32),
+        np.zeros(1, np.int64),
+        np.array([256, 32], np.int64),
+        np.zeros((keys >> 6) + 1, np.uint64),
+        np.zeros((subscriptions >> 6) + 1, np.uint64),
+        np.zeros((subscriptions >> 12) + 1, np.uint64),
+        np.empty(subscriptions, np.int32),
+    )
 
 
 @njit

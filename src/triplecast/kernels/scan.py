@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -78,12 +79,7 @@ def scan(texts: Sequence[bytes], dataset: Sequence[bool] | None = None) -> Scann
 
     Raises ValueError naming publication and byte for text that is not canonical; that never comes from the journal.
     """
-    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    starts = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    if starts[-1] > LARGEST_BATCH:
-        raise ValueError(f"a batch of {starts[-1]} bytes; split it: at most {LARGEST_BATCH} are scanned at a time")
-    buffer = pad(list(texts))
+    buffer, starts = lay_out(texts)
     quads = np.zeros(len(texts), np.bool_) if dataset is None else np.array(dataset, np.bool_).reshape(len(texts))
     batch, fault, _ = scan_text(buffer, starts, quads, hashing.HASH_MASK, OPEN_KEY)
     if fault == CROWDED:
@@ -92,6 +88,14 @@ def scan(texts: Sequence[bytes], dataset: Sequence[bool] | None = None) -> Scann
         raise ValueError(_describe(texts, starts, fault))
     _finish_pending(batch)
     return batch
+
+
+def lay_out(texts: Sequence[bytes]) -> tuple[Text, NDArray[np.int64]]:
+    """The padded text of a batch, and where each of its texts begins. Raises ValueError beyond `LARGEST_BATCH`."""
+    starts = np.array([0, *accumulate(map(len, texts))], np.int64)
+    if starts[-1] > LARGEST_BATCH:
+        raise ValueError(f"a batch of {starts[-1]} bytes; split it: at most {LARGEST_BATCH} are scanned at a time")
+    return pad([*texts]), starts
 
 
 class Key(NamedTuple):

@@ -35,6 +35,11 @@ class AnswerLimit:
         """By publication a heap, the last registration first."""
         self._sizes: dict[int, int] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was added, measured or dropped."""
+        return not (self._added or self.measured or self.dropped)
+
     def add(self, publication: int, registration: int, bindings: bytes) -> None:
         """Keep an answer, or drop it and those behind it."""
         added = self._added.setdefault(publication, [])

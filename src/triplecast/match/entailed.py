@@ -19,6 +19,7 @@ from triplecast.index import Segment
 from triplecast.kernels.entailment import Plain, PrecomputedViews, entail_all
 from triplecast.kernels.layout import F64, I32, I64, U8, VALUE_CLASS
 from triplecast.kernels.resolve import Terms, resolve, take_terms
+from triplecast.kernels.views import Views
 from triplecast.match.closures import (
     NUMBERED_TERM,
     Closures,
@@ -29,7 +30,7 @@ from triplecast.match.closures import (
     walk,
     wanted_of,
 )
-from triplecast.match.views import Views, find_identity
+from triplecast.match.views import find_identity
 from triplecast.model.entailment import FUNCTION_MARKS, Entailment, EntailmentMode, Mark
 from triplecast.model.match import Pairs
 from triplecast.taxonomy import TRIPLES_LIMIT, Classes, EntailmentTooLarge, Schema, Taxonomy, entail

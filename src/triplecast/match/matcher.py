@@ -27,6 +27,7 @@ from triplecast.model.publication import Publication
 from triplecast.residual import ResidualPlans
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies, Taxonomy
 
+NO_ROWS = MatchRows.of((), (), ())
 NO_ANSWERS: Mapping[int, Answers] = MappingProxyType({})
 
 
@@ -101,6 +102,15 @@ class Matcher:
 
     def _find(self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies) -> BatchMatches:
         """What the index finds, of as many publications as there is room for."""
+        try:
+            return self._find_all(snapshot, publications, taxonomies)
+        except BaseException:
+            self._scratch.clear()  # a kernel without memory leaves its marks there
+            raise
+
+    def _find_all(
+        self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies
+    ) -> BatchMatches:
         batch, validity = BatchMatches(publications, self.limits), Validity(snapshot, publications)
         for first, last, taxonomy in taxonomies.runs(publications):
             if first < batch.upto:
@@ -121,6 +131,8 @@ class Matcher:
 
     def _resolve_batch(self, batch: BatchMatches, taxonomies: Taxonomies) -> MatchedBatch:
         """Decide what the index leaves open without operators; shorten the batch where that takes too much."""
+        if batch.is_plain:
+            return _join_parts(batch)
         batch.open_limit.find_cuts()
         found = batch.open.make(batch.numbers.texts)
         places = {each.position: place for place, each in enumerate(batch.publications)}
@@ -147,11 +159,9 @@ class Matcher:
             *batch.open_limit.undecided(batch.upto, NO_ROOM_TO_WAIT),
             *resolved.undecided,
         ]
-        stats = batch.stats + MatchStats(
-            publications=batch.upto,
+        stats = batch.all_stats(sum(len(part.publication) for part in parts)) + MatchStats(
             candidates=int((open_rows.table == EVALUATED).sum()),
             verified=resolved.stats.verified,
-            matches=sum(len(part.publication) for part in parts),
             undecided=len(undecided),
             operated=resolved.stats.operated,
         )
@@ -173,6 +183,18 @@ class Matcher:
         if scratch is None:
             scratch = self._scratch[segment] = Scratch(segment)
         return scratch
+
+
+def _join_parts(batch: BatchMatches) -> MatchedBatch:
+    """The batch where there is nothing beside its parts (`BatchMatches.is_plain`)."""
+    parts = [part for part in batch.parts if len(part.publication)]
+    if batch.upto < len(batch.publications):
+        parts = [only_rows(part, part.publication < batch.upto) for part in parts]
+    found = sum(len(part.publication) for part in parts)
+    stats = batch.all_stats(found)
+    if len(parts) > 1:
+        return join_rows(parts, (), NO_OPEN_ROWS, stats)
+    return MatchedBatch(*(parts[0] if parts else NO_ROWS), stats=stats)
 
 
 def join_rows(

@@ -18,6 +18,7 @@ from triplecast.evaluate import BudgetExceeded
 from triplecast.index import Segment
 from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.resolve import Terms
+from triplecast.kernels.runs import MatchedRuns
 from triplecast.kernels.sheets import Sheets
 from triplecast.match.answer_limit import AnswerLimit
 from triplecast.model.match import PAIR_BYTES, AnswerLimits, MatchRows, MatchStats, Pairs, Undecided
@@ -101,13 +102,38 @@ class BatchMatches:
         self.limit = AnswerLimit(limits.publication)
         self.open_limit = AnswerLimit(limits.waiting)
         """Of the join rows that wait for operators."""
-        self._open_bytes = np.zeros(len(publications), np.float64)
+        self._open_bytes: NDArray[np.float64] | None = None
         self.parts: list[MatchRows] = []
+        """Each sorted by (publication, registration)."""
         self.undecided: list[Undecided] = []
         self.open = OpenRowsMaker()
         self.numbers = NumberedTerms()
         """Of the terms of open rows."""
-        self.stats = MatchStats()
+        self._work = 0, 0, 0
+        """Keys, structures touched, structures joined."""
+        self._combined = self._calculated = 0
+
+    def count(self, matched: MatchedRuns) -> None:
+        """Count the work of a segment's kernels."""
+        (keys, touched, joins), (more_keys, more_touched, more_joins, _) = self._work, matched.counts.tolist()
+        self._work = keys + more_keys, touched + more_touched, joins + more_joins
+        self.pairs += len(matched.subscription)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all that was found is in `parts`, and fits."""
+        added = self.limit.is_empty and self.open_limit.is_empty
+        return added and not (self.undecided or len(self.open)) and self.bytes <= self.limits.publication
+
+    def all_stats(self, matches: int) -> MatchStats:
+        """Of the publications before `upto`, which have so many matches."""
+        keys, touched, joins = self._work
+        return MatchStats(self.upto, keys, touched, joins, self._combined, self._calculated, matches=matches)
+
+    def count_combined(self, combined: int, calculated: int) -> None:
+        """Count pairs that match by what was made of their rows, and those of them that were calculated."""
+        self._combined += combined
+        self._calculated += calculated
 
     def leave_undecided(self, publication: int, registration: int, reason: str) -> None:
         self.undecided.append(Undecided(publication, registration, reason))
@@ -119,6 +145,8 @@ class BatchMatches:
     def wait(self, rows: JoinedRows, registration: I64, sizes: I64) -> None:
         """Note rows that will wait for operators, with the bytes of each."""
         self.open_limit.measured.append((rows.publication, registration, sizes))
+        if self._open_bytes is None:
+            self._open_bytes = np.zeros(len(self.publications), np.float64)
         self._open_bytes += np.bincount(rows.publication, sizes, len(self.publications))
         self.shorten(max(1, int(np.searchsorted(np.cumsum(self._open_bytes), 2 * self.limits.waiting, side="right"))))
 
@@ -164,7 +192,7 @@ def combine(
                 calculated += plan.calculates
                 if batch.limit.bytes > batch.limits.publication:
                     batch.shorten(max(1, publication))
-    batch.stats += MatchStats(combined=combined, calculated=calculated)
+    batch.count_combined(combined, calculated)
     beyond = np.array(beyond_budget, np.int32).reshape(-1, 2)
     return Pairs(beyond[:, 0], beyond[:, 1])
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from triplecast.index import Segment, Snapshot
 from triplecast.kernels.join import match_views
 from triplecast.kernels.layout import I32, I64, U8, Encoded
-from triplecast.kernels.probe import make_hits
 from triplecast.kernels.rows import collect_sheets
 from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.kernels.sheets import SheetLimits, Sheets
+from triplecast.kernels.views import Views
 from triplecast.kernels.wordbank import cut_texts, no_words
 from triplecast.match.entailed import EntailedBatch, ReadViews
 from triplecast.match.members import Members
-from triplecast.match.views import Views, encode_found, find_identity, mark_views_texts
+from triplecast.match.views import encode_found, find_identity, mark_views_texts
 from triplecast.model.entailment import EntailmentMode
 from triplecast.model.match import PAIR_BYTES
 from triplecast.model.publication import Publication
@@ -31,13 +31,14 @@ PART_WEIGHT = 8
 EVERYTHING, MEASURE = 1 << 62, -1
 """Room for all sheets, and for none."""
 ALL = np.zeros(0, np.uint8)
+_NEVER = 1 << 62
 
 
 class Scratch:
     """Kept for each segment from batch to batch; used by one thread at a time."""
 
     def __init__(self, segment: Segment) -> None:
-        self.work = make_work(segment.members)
+        self.work = make_work(segment.members, len(segment.tables.index.key_terms))
         self.weight: I64 = np.array([0 if role is None else PART_WEIGHT for role in segment.tables.roles], np.int64)
         """`SheetLimits.weight`"""
         self._members: Members | None = None
@@ -62,8 +63,12 @@ class Validity:
 
     def __init__(self, snapshot: Snapshot, publications: Sequence[Publication]) -> None:
         self._removals = snapshot.removals
+        self._first = min((publication.position for publication in publications), default=_NEVER)
+        self.is_whole = not len(snapshot.removals.registration) and snapshot.covers < self._first
+        """Whether every publication is evaluated against every registration."""
+        if self.is_whole:
+            return
         self._positions = np.array([publication.position for publication in publications], np.int64)
-        self._first = int(self._positions.min(initial=np.iinfo(np.int64).max))
         count = len(snapshot.removals.registration)
         self._marks: NDArray[np.bool_] = np.zeros(1 << int(SPARSENESS * count - 1).bit_length() if count else 0, bool)
         """True at the low bits of what is removed: so few that hardly any pair of another registration is looked up."""
@@ -72,6 +77,8 @@ class Validity:
     def holds(self, publication: I32, registration: I64) -> NDArray[np.bool_]:
         """Of each pair whether the publication (index into the batch) is evaluated against the registration."""
         valid = np.ones(len(registration), np.bool_)
+        if self.is_whole:
+            return valid
         if registration.max(initial=-1) >= self._first:
             valid = registration < self._positions[publication]
         if len(self._marks):
@@ -94,6 +101,8 @@ class EncodedBatch(NamedTuple):
 
     def upto(self, publication: int) -> Encoded:
         """The views of the publications before this one."""
+        if not len(self.views.publication) or self.views.publication[-1] < publication:
+            return self.encoded
         views = int(np.searchsorted(self.views.publication, publication))
         spans, modes = self.encoded.view_terms[:views], self.encoded.view_mode[:views]
         return self.encoded._replace(
@@ -127,7 +136,7 @@ def match_runs(segment: Segment, encoded: Encoded, scratch: Scratch, room: int =
     """The matched members of the views, in runs of one structure, up to the view that leaves no room for more. Those of
     verified structures are candidates."""
     index = segment.tables.index
-    return match_views(index, encoded, scratch.reserve(len(encoded.view_mode)), make_hits(index, encoded), room)
+    return match_views(index, encoded, scratch.reserve(len(encoded.view_mode)), room)
 
 
 def match_ids(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> tuple[I32, I32]:
@@ -154,7 +163,7 @@ def make_sheets(
     """The sheets of runs, or of the pairs that are `wanted` of them, up to the run that there is no room for."""
     index, answers = segment.tables.index, segment.tables.answers
     limits = SheetLimits(room, PAIR_BYTES, scratch.weight, wanted)
-    return collect_sheets(index, answers, encoded, matched, make_hits(index, encoded), views.terms, limits)
+    return collect_sheets(index, answers, encoded, matched, views.terms, limits, scratch.work)
 
 
 def publications_of(views: Views, matched: MatchedRuns) -> I32:

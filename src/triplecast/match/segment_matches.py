@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from triplecast.index import Segment
 from triplecast.kernels.layout import I32, SHAPE_NECESSARY, STRUCTURE_GROUPS, STRUCTURE_PLAIN, STRUCTURE_SHAPE, U8
-from triplecast.kernels.render import render_sheets
+from triplecast.kernels.render import render_sheets, write_rows
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.kernels.runs import MatchedRuns
 from triplecast.kernels.sheets import SheetLimits, Sheets
+from triplecast.kernels.views import Views
 from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.match.answer_limit import only_rows
 from triplecast.match.entailed import all_pairs
@@ -29,8 +30,7 @@ from triplecast.match.segment import (
     match_runs,
     publications_of,
 )
-from triplecast.match.views import Views
-from triplecast.model.match import PAIR_BYTES, TOO_LONG, MatchRows, MatchStats, Pairs
+from triplecast.model.match import PAIR_BYTES, TOO_LONG, MatchRows, Pairs
 from triplecast.model.open_rows import EVALUATED, QueryText
 from triplecast.residual import ResidualPlans
 from triplecast.taxonomy import EntailmentTooLarge
@@ -58,6 +58,8 @@ def match_segment(
     if view < len(views.publication):
         batch.shorten(int(views.publication[view]))
         matched = _before(matched, views, batch.upto)
+    elif _add_rows(read, matched, sheets, scratch, validity, batch):
+        return
     if batch.upto:
         found = SegmentMatches(read, matched, scratch, plans, validity, batch)
         found.note(sheets)
@@ -65,6 +67,34 @@ def match_segment(
         found.take(sheets, False)
         if batch.upto:
             found.end()
+
+
+def _add_rows(
+    read: EncodedBatch,
+    matched: MatchedRuns,
+    sheets: Sheets,
+    scratch: Scratch,
+    validity: Validity,
+    batch: BatchMatches,
+) -> bool:
+    """Add what was found where each pair matches by its own sheet, and there is room; whether that is so."""
+    if len(matched.exhausted) or read.too_large:
+        return False
+    segment, views = read.segment, read.views
+    limits = SheetLimits(max(0, batch.limits.publication - batch.bytes), PAIR_BYTES, scratch.weight, ALL)
+    answers = segment.tables.answers
+    written = write_rows(sheets, answers, views.terms, limits, matched, views.publication, scratch.work)
+    if written.left or written.bytes > limits.room:
+        return False
+    batch.count(matched)
+    if len(written.member):
+        registration = segment.tables.registrations[written.member]
+        rows = MatchRows(written.publication, registration, written.sheet, written.offsets, written.text)
+        batch.parts.append(
+            rows if validity.is_whole else only_rows(rows, validity.holds(written.publication, registration))
+        )
+        batch.bytes += written.bytes
+    return True
 
 
 def match_one(
@@ -122,9 +152,7 @@ class SegmentMatches:
             self._valid &= ~np.isin(self._publication, list(self._too_large))
         self._members = scratch.members(self.segment, plans) if self.segment.combines else None
         self._exhausted = self._candidates = self._incomplete = _NO_PAIRS
-        keys, touched, joins, _ = matched.counts.tolist()
-        batch.stats += MatchStats(keys=keys, touched=touched, joins=joins)
-        batch.pairs += len(self._member)
+        batch.count(matched)
 
     def note(self, sheets: Sheets) -> None:
         """Note the pairs that have no sheets."""
@@ -198,8 +226,9 @@ class SegmentMatches:
         long = lengths == 0
         for place, of in zip(publication[long].tolist(), registration[long].tolist(), strict=True):
             batch.leave_undecided(place, of, TOO_LONG)
-        part = MatchRows(publication, registration, sheet, offsets, json)
-        batch.parts.append(only_rows(part, ~long))
+        order = np.lexsort((registration, publication))
+        part = MatchRows(publication[order], registration[order], sheet[order], offsets, json)
+        batch.parts.append(only_rows(part, ~long[order]))
         batch.bytes += int(lengths[publication < batch.upto].sum())
 
     def end(self) -> None:

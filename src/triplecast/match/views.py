@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from triplecast.index import Segment
-from triplecast.kernels.layout import (
-    EXTRA_LANGUAGE,
-    EXTRA_RANK,
-    F64,
-    I32,
-    I64,
-    U8,
-    VALUE_CLASS,
-    VALUE_EXACT,
-    VALUE_NUMBER,
-    Encoded,
-)
+from triplecast.kernels.layout import EXTRA_LANGUAGE, EXTRA_RANK, I32, I64, U8, Encoded
 from triplecast.kernels.pairing import SegmentKeys, pair_triples
 from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, rank_strings, resolve
 from triplecast.kernels.scan import ScannedBatch, scan
+from triplecast.kernels.views import Views, make_views, view_graphs
 from triplecast.kernels.wordbank import WordBank, cut_texts, mark_texts, no_words
 from triplecast.model.publication import Publication
 
@@ -31,44 +20,15 @@ WHOLE, DECIDED_ONLY, VERIFIED_ONLY = 0, 1, 2
 the rest."""
 
 
-class Views(NamedTuple):
-    """A scanned batch cut into views."""
-
-    publication: I32
-    """[V] index into the batch."""
-    mode: U8
-    offsets: I64
-    """[V + 1] into `triples`."""
-    spans: I64
-    """[V, 2] first term, number of terms."""
-    triples: I32
-    """[T, 3] batch-global terms."""
-    terms: Terms
-    values: F64
-    """[L, 3] as `Encoded.values`."""
-
-
 def scan_views(publications: Sequence[Publication], first: int = 0) -> Views:
     """Scan publications, of which the first is number `first` of its batch."""
-    dataset = [publication.dataset for publication in publications]
-    scanned = scan([publication.quads for publication in publications], dataset)
-    starts = np.repeat(scanned.term_offsets[:-1], np.diff(scanned.triple_offsets))
-    triples = (scanned.triples + starts[:, None]).astype(np.int32)
-    spans = np.stack([scanned.term_offsets[:-1], np.diff(scanned.term_offsets)], axis=1)
-    terms = Terms(scanned.text, scanned.term_start, scanned.term_length, scanned.term_hash, scanned.term_class)
-    count = len(spans)
-    views = Views(
-        np.arange(count, dtype=np.int32),
-        np.zeros(count, np.uint8),
-        scanned.triple_offsets,
-        spans,
-        triples,
-        terms,
-        _make_values(scanned),
-    )
+    texts, dataset = [each.quads for each in publications], [each.dataset for each in publications]
     if any(dataset):
-        views = _split_datasets(views, scanned, dataset)
-    return views._replace(publication=views.publication + np.int32(first))
+        scanned = scan(texts, dataset)
+        views = _split_datasets(make_views(scanned), scanned, dataset)
+    else:
+        views = view_graphs(texts)
+    return views._replace(publication=views.publication + np.int32(first)) if first else views
 
 
 def _split_datasets(views: Views, scanned: ScannedBatch, dataset: Sequence[bool]) -> Views:
@@ -90,18 +50,6 @@ def _split_datasets(views: Views, scanned: ScannedBatch, dataset: Sequence[bool]
         spans=views.spans[publication],
         triples=views.triples[np.concatenate(rows)],
     )
-
-
-def _make_values(scanned: ScannedBatch) -> F64:
-    values = np.empty((len(scanned.term_class), 3), np.float64)
-    values[:, VALUE_CLASS] = scanned.term_class
-    values[:, VALUE_NUMBER] = scanned.term_number
-    values[:, VALUE_EXACT] = scanned.term_number
-    inexact = np.flatnonzero(scanned.term_tie)
-    if len(inexact):
-        side = np.where(scanned.term_tie[inexact] > 0, np.inf, -np.inf)
-        values[inexact, VALUE_EXACT] = np.nextafter(scanned.term_number[inexact], side)
-    return values
 
 
 _NO_EXTRAS = np.zeros((0, 2), np.float64)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Control characters but tab and line feed, direction marks, the byte order mark, halves of characters."""
@@ -17,6 +19,11 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _CONTROLS.sub(_escape, text)
+
+
+def json_line(row: Mapping[str, object]) -> str:
+    """Write JSON on one line without what controls a terminal."""
+    return printable(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
 
 
 def printable_name(name: str) -> str:

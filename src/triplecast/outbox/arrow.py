@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from triplecast.kernels.render import write_ids
 from triplecast.model.match import CHANGES, publication_key
+from triplecast.outbox.distinct import distinct
 from triplecast.outbox.selected import Selected
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -39,7 +40,7 @@ def record_batch(selected: Selected) -> pa.RecordBatch:
     keys = "".join(publication_key(name.graph, name.version) for name in names).encode()
     registration, change = selected.registration, content.change[rows]
     id_text, id_ends = write_ids(np.frombuffer(bytearray(keys), np.uint8), place, registration, change)
-    numbers, of = np.unique(registration, return_inverse=True)
+    numbers, of = distinct(registration)
     named = [selected.names[number] for number in numbers.tolist()]
     sheets = pa.Array.from_buffers(
         pa.string(),

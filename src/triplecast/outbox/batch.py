@@ -36,6 +36,13 @@ class OutboxRow(NamedTuple):
     bindings: str
 
 
+def distinct(ascending: NDArray[np.int64]) -> list[int]:
+    """Return the numbers of an ascending array, each once."""
+    if not len(ascending) or ascending[0] == ascending[-1]:
+        return list(ascending[:1].tolist())
+    return list(ascending[np.flatnonzero(np.diff(ascending, prepend=ascending[0] - 1))].tolist())
+
+
 @dataclass(frozen=True, slots=True)
 class OutboxBatch:
     """Matches, undecided pairs and pending pairs of publications, which positions name.
@@ -71,15 +78,17 @@ class OutboxBatch:
         if ((step < 0) | ((step == 0) & (np.diff(self.registration) <= 0))).any():
             raise ValueError("rows of an outbox batch must be sorted by position and registration, each pair once")
         pairs = {pair.position for pair in (*self.undecided, *self.awaited)}
-        if not {*np.unique(self.position).tolist(), *pairs} <= {each.position for each in self.publications}:
+        if not {*distinct(self.position), *pairs} <= {each.position for each in self.publications}:
             raise ValueError("a row of an outbox batch names a publication that the batch does not have")
 
     @classmethod
     def of(cls, publications: Sequence[Publication], matched: MatchedBatch) -> OutboxBatch:
         """The batch of what matching `publications` (by position) gave."""
+        if not (len(matched) or matched.undecided or matched.open.pairs):
+            return NOTHING
         position = np.array([each.position for each in publications], np.int64)[matched.publication]
         undecided, awaited = matched.undecided_at(publications), matched.open.awaited()
-        named = {*np.unique(position).tolist(), *(pair.position for pair in (*undecided, *awaited))}
+        named = {*distinct(position), *(pair.position for pair in (*undecided, *awaited))}
         return cls(
             tuple(
                 PublicationName(each.position, each.graph, each.version, each.accepted_at)
@@ -172,3 +181,6 @@ class OutboxBatch:
         texts = [raw[start:end].decode() for start, end in pairwise(ends)]
         columns = (self.position.tolist(), self.registration.tolist(), self.change.tolist())
         return list(map(OutboxRow, *columns, map(texts.__getitem__, self.sheet.tolist())))
+
+
+NOTHING = OutboxBatch.of_rows([], {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_mark
-from triplecast.errors import StorageFault
+from triplecast.errors import FolderLocked, StorageFault
 from triplecast.model.answers import bounded_reason
 from triplecast.model.open_rows import PairReason
 from triplecast.outbox.batch import OutboxBatch, OutboxRow, PublicationName
@@ -40,6 +40,9 @@ from triplecast.outbox.tables import (
 from triplecast.sqlite import SqliteFile, row_number
 from triplecast.storage_faults import make_folder
 
+UNSYNCED = 63
+"""Most commits that wait for the sync of the next one."""
+
 
 class Committed(NamedTuple):
     """What one commit wrote."""
@@ -66,11 +69,14 @@ class Outbox(OutboxReader):
         super().__init__(database, check_writer)
         self._end: EndMark | None = None
         self._chunk_writer = ChunkWriter(database)
-        self._state = self._next = State()
-        """What is committed, and what the transaction under way has written."""
+        self._state = self._next = self._durable = State()
+        """How far everything has come; what the transaction under way has written; and what was synced last."""
+        self._unsynced = 0
+        """Commits since."""
+        self._passed = 0
+        """Up to here nothing had to be recorded, which is not written yet."""
         with self._write():  # one that began before the folder was taken over has ended now
-            state = self.state
-            self._write_state(state._replace(epoch=max(epoch, state.epoch)))
+            self._write_state(self._state._replace(epoch=max(epoch, self._state.epoch)))
         self._known = KnownNumbers(id for (id,) in database.ask("SELECT id FROM registration"))
         self._open: set[int] = {id for (id,) in database.ask("SELECT DISTINCT registration FROM open_pair")}
         """Registrations that have pending pairs."""
@@ -112,7 +118,7 @@ class Outbox(OutboxReader):
             is_last = bool(mark) and not state.lacks(noted)
             outbox = cls(database, check_writer, state.epoch if is_last else max(epoch, state.epoch + 1))
             with outbox._write():
-                outbox._end = EndMark(folder / END, *outbox.state.mark)
+                outbox._end = EndMark(folder / END, *outbox.mark)
             opened.pop_all()
         return outbox
 
@@ -122,12 +128,20 @@ class Outbox(OutboxReader):
         return cls(SqliteFile.writer(None, OUTBOX), epoch=1)
 
     def close(self) -> None:
+        with suppress(StorageFault, FolderLocked):  # what is lost can be made again
+            self.sync()
         super().close()
         if self._end is not None:
             self._end.close()
 
     def commit(
-        self, batch: OutboxBatch, upto: int, names: Names, after: int | None = None, open: Sequence[OpenPart] = ()
+        self,
+        batch: OutboxBatch,
+        upto: int,
+        names: Names,
+        after: int | None = None,
+        open: Sequence[OpenPart] = (),
+        replayed: bool = False,
     ) -> Committed:
         """Record what is decided without operators of publications up to `upto`, in one synced transaction.
 
@@ -135,22 +149,30 @@ class Outbox(OutboxReader):
         rows and has none now differs. Its `awaited` pairs are open: `settle` records what becomes of them, `open` is
         what is known of them. Later rows of the same registrations are withheld until then, so that a subscriber gets
         the publications in order. Raises ValueError for a row beyond `upto`.
+
+        `replayed` says that who opens the folder commits again what is not there: then `UNSYNCED` commits share a sync,
+        and where there is nothing to record nothing is written before. What is pending or undecided is synced always.
         """
         _check_end(batch, upto)
+        synced = not replayed or bool(batch.awaited or batch.undecided) or self._unsynced >= UNSYNCED
         with self._database.lock:
-            with self._write():
+            if not synced and not batch.publications and self._pass_over(upto, after):
+                return Committed(self._state.sequence + 1, self._state.sequence, 0, ())
+            with self._write(synced):
                 state = self.state
                 new = batch.between(state.told, upto)
                 pairs = sorted((pair.position, pair.registration) for pair in new.awaited)
-                write_open_pairs(self._database, pairs, open)
-                waiting = self._open | {registration for _, registration in pairs}
+                waiting = self._open
+                if pairs:
+                    write_open_pairs(self._database, pairs, open)
+                    waiting = waiting | {registration for _, registration in pairs}
                 known = self._write_named(new, new.undecided, names)
                 kept = self._withhold(new, waiting) if waiting else new
                 chunks = chunks_of(kept, digests_by_position(new))
-                last = self._write_chunks(state, chunks, max(state.told, upto))
+                last = self._write_chunks(state, chunks, max(state.told, upto), bool(waiting))
             self._known.add(known)
             self._open = waiting
-            self._mark(self.state)
+            self._mark()
             reach("outbox.committed")
             if pairs:
                 reach("outbox.some-wait")
@@ -182,12 +204,20 @@ class Outbox(OutboxReader):
                 released = release(self._database, registrations, first)
                 now = self._withhold(mine, first.keys()) if first else mine
                 chunks = self._late_chunks(sorted([*now.rows(), *released]), batch)
-                last = self._write_chunks(state, chunks, state.told)
+                last = self._write_chunks(state, chunks, state.told, bool(self._open))
             self._known.add(known)
             self._open -= {*registrations} - first.keys()
-            self._mark(self.state)
+            self._mark()
             reach("outbox.committed")
             return Committed(state.sequence + 1, last, len(batch.position) - len(mine.position), ())
+
+    def sync(self) -> None:
+        """Write and sync what waits for it."""
+        with self._database.lock:
+            if self._state != self._durable:
+                with self._write():
+                    self._write_state(self._state)
+                self._mark()
 
     def prune(self, upto: int) -> int:
         """Delete notifications up to sequence `upto`, and the undecided pairs of the publications left behind.
@@ -202,7 +232,7 @@ class Outbox(OutboxReader):
                 after = prune(self._database, state, min(upto, state.sequence))
                 self._write_state(after)
                 reach("outbox.pruned")
-            self._mark(after)
+            self._mark()
             if after.pruned >= min(upto, after.sequence):
                 return after.pruned - before
 
@@ -222,24 +252,52 @@ class Outbox(OutboxReader):
         """How far the outbox has come. Only its writer changes that, so only transactions read it."""
         return self._state
 
+    @property
+    def durable(self) -> State:
+        """How far it had come when it was synced last: what came later is lost if the machine fails."""
+        return self._durable
+
+    @property
+    def mark(self) -> tuple[int, ...]:
+        """What its end mark says."""
+        return self._durable.mark
+
     def pending(self, after: int, limit: int) -> Pending:
         """As `OutboxReader.pending`, at once where no pair is open."""
         nothing_open = self._state.progress == self._state.told
         return Pending([], [], []) if nothing_open else super().pending(after, limit)
 
     @contextmanager
-    def _write(self) -> Iterator[None]:
+    def _write(self, synced: bool = True) -> Iterator[None]:
         """A transaction of the folder's writer, which may write the state."""
         with self._database.lock:
             try:
-                with self._database.write():
+                with self._database.write(synced):
                     self._check_writer()
-                    self._state = self._next = self._read_state()
+                    stored = self._read_state()
+                    if self._passed > stored.told:
+                        stored = stored._replace(told=self._passed, progress=self._passed)
+                    self._state = self._next = stored
                     yield
             except BaseException:
                 self._chunk_writer.forget()
                 raise
             self._state = self._next
+            self._unsynced += 1
+            if synced:
+                self._durable, self._unsynced = self._state, 0
+
+    def _pass_over(self, upto: int, after: int | None) -> bool:
+        """Note that there is nothing to record up to `upto`, and nothing pending; return False where that is not so, or
+        some of it was committed before."""
+        state = self._state
+        if state.progress < state.told or upto < state.told or (after is not None and after < state.told):
+            return False
+        self._check_writer()
+        self._state = state._replace(told=upto, progress=upto)
+        self._passed = upto
+        self._unsynced += 1
+        return True
 
     def _write_state(self, state: State) -> None:
         self._next = state
@@ -247,18 +305,20 @@ class Outbox(OutboxReader):
         fields = ", ".join(f"{name} = ?" for name in State._fields)
         self._database.run(f"UPDATE state SET {fields}, crc = ?", [(*state, crc)])
 
-    def _write_chunks(self, state: State, chunks: Iterable[Chunked], told: int) -> int:
+    def _write_chunks(self, state: State, chunks: Iterable[Chunked], told: int, pending: bool) -> int:
         """Write chunks after those of `state`, and how far everything has come; return the last sequence."""
         last = self._chunk_writer.append(state.sequence + 1, chunks) - 1
         reach("outbox.rows-written")
-        ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
+        open = None
+        if pending:
+            ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
         self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=last))
         reach("outbox.position-written")
         return last
 
-    def _mark(self, state: State) -> None:
-        if self._end is not None:
-            self._end.set(*state.mark)
+    def _mark(self) -> None:
+        if self._end is not None and not self._unsynced:
+            self._end.set(*self.mark)
 
     def _withhold(self, batch: OutboxBatch, registrations: Collection[int]) -> OutboxBatch:
         """Store the rows that a pending pair of their registration precedes, if it is one of `registrations`; return
@@ -292,10 +352,13 @@ class Outbox(OutboxReader):
         """Write undecided pairs and what these are of, and the registrations that rows and they have for the first
         time. Return the numbers of these, which are known once this is committed."""
         pairs = [(pair.position, int(pair.registration), bounded_reason(pair.reason)) for pair in undecided]
-        seen = np.concatenate([batch.registration, np.array([pair[1] for pair in pairs], np.int64)])
+        seen = batch.registration
+        if pairs:
+            seen = np.concatenate([seen, np.array([pair[1] for pair in pairs], np.int64)])
         new = self._known.missing(seen)
-        found = [(int(each.id), each.subscription.name, each.subscription.owner) for each in names(new.tolist())]
-        write_rows(self._database, "registration", found, "INSERT OR IGNORE")
+        if len(new):
+            found = [(int(each.id), each.subscription.name, each.subscription.owner) for each in names(new.tolist())]
+            write_rows(self._database, "registration", found, "INSERT OR IGNORE")
         if pairs:
             self._write_publications(batch, {pair[0] for pair in pairs})
             write_rows(self._database, "undecided", pairs, "INSERT OR IGNORE")

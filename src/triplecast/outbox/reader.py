@@ -17,6 +17,7 @@ from triplecast.model.operators import NO_OPERATORS
 from triplecast.model.subscription import Subscription
 from triplecast.outbox.chunk import FILTERED
 from triplecast.outbox.chunks import StoredChunk, read_chunks
+from triplecast.outbox.distinct import distinct
 from triplecast.outbox.notification import Cursor, Definitions, Notification, UndecidedPair
 from triplecast.outbox.selected import NamesById, Selected, made
 from triplecast.outbox.tables import (
@@ -27,6 +28,7 @@ from triplecast.outbox.tables import (
     OutboxFile,
     Pending,
     State,
+    read_names,
     read_pending,
     read_rows,
 )
@@ -108,6 +110,20 @@ class OutboxReader(OutboxFile):
 
         return map(record_batch, self._selected(since, limit, subscription, owner))
 
+    def json_lines(
+        self,
+        since: Cursor | str | SupportsIndex = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        definitions: Definitions | None = None,
+    ) -> Iterator[tuple[Cursor, str]]:
+        """Return what `notifications` does as lines of JSON, many at a time, with the cursor of the last one. Raises
+        what `notifications` raises."""
+        from triplecast.outbox.json_lines import JsonLines
+
+        lines = JsonLines(definitions)
+        return chain.from_iterable(map(lines.write, self._selected(since, None, subscription, owner)))
+
     def _selected(
         self, since: Cursor | str | SupportsIndex, limit: int | None, subscription: str | None, owner: str | None
     ) -> Iterator[Selected]:
@@ -124,7 +140,7 @@ class OutboxReader(OutboxFile):
             rows = np.arange(first - chunk.first, len(chunk.content.registration))
             registration = chunk.content.registration[rows]
             if of is None or len(registration) < FILTERED:
-                names.update(self._names([each for each in np.unique(registration).tolist() if each not in names]))
+                names.update(self._names([each for each in distinct(registration)[0].tolist() if each not in names]))
             if of is not None:
                 names.update(self._names([each for each in of.tolist() if each not in names]))
                 rows = rows[np.isin(registration, of)]
@@ -182,11 +198,8 @@ class OutboxReader(OutboxFile):
         """Subscription and owner of registrations; raise `StorageFault` for one that is damaged or missing."""
         found: NamesById = {}
         for start in range(0, len(registrations), KEYS_AT_ONCE):
-            keys = registrations[start : start + KEYS_AT_ONCE]
-            condition = f"WHERE id IN ({', '.join('?' * len(keys))})"
-            rows = read_rows(self._database, "registration", condition, keys)
-            found.update((id, (name, owner)) for id, name, owner in rows)
-        for number in registrations:
+            found.update(read_names(self._database, registrations[start : start + KEYS_AT_ONCE]))
+        for number in registrations if len(found) < len(registrations) else ():
             if number not in found:
                 raise missing(self._database.where, f"registration {number}", "a notification")
         return found
@@ -223,7 +236,7 @@ class OutboxReader(OutboxFile):
 def _defined(definitions: Definitions | None, registrations: NDArray[np.int64]) -> dict[int, Subscription]:
     if definitions is None:
         return {}
-    return {int(each.id): each.subscription for each in definitions.registrations(np.unique(registrations).tolist())}
+    return {int(each.id): each.subscription for each in definitions.registrations(distinct(registrations)[0].tolist())}
 
 
 def _check_cursor(since: Cursor | int, state: State) -> None:

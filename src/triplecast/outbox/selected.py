@@ -37,7 +37,7 @@ class Selected(NamedTuple):
     @property
     def publication(self) -> NDArray[np.int64]:
         """Of each row, the index into the chunk's publications."""
-        return np.searchsorted(np.cumsum(self.content.counts), self.rows, side="right")
+        return np.repeat(np.arange(len(self.content.counts)), self.content.counts)[self.rows]
 
 
 def made(selected: Selected, defined: Mapping[int, Subscription], operators: OperatorSet) -> Iterator[Notification]:

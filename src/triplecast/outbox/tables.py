@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from json.encoder import encode_basestring_ascii
+from types import MappingProxyType, NoneType
 from typing import Any, NamedTuple, Self
 
 from triplecast.errors import StorageFault
@@ -39,8 +40,18 @@ RESTORE = (
 def fields_checksum(table: str, *fields: Value) -> int:
     """Return the CRC-32 of the table's name and the row's fields as JSON, with blobs in hexadecimal and marked as such:
     damage may have changed a field's type."""
-    written = [["blob", field.hex()] if isinstance(field, bytes) else field for field in fields]
-    return zlib.crc32(json.dumps([table, *written]).encode())
+    written = [_WRITTEN.get(type(field), _write)(field) for field in fields]
+    return zlib.crc32(", ".join([f'["{table}"', *written]).encode() + b"]")
+
+
+def _write(field: object) -> str:
+    return json.dumps(["blob", field.hex()] if isinstance(field, bytes) else field)
+
+
+_WRITTEN: Mapping[type, Callable[[Any], str]] = MappingProxyType(
+    {int: int.__repr__, str: encode_basestring_ascii, NoneType: lambda _: "null"}
+)
+"""JSON of the common types, without an encoder."""
 
 
 def write_rows(database: SqliteFile, table: str, rows: Iterable[Sequence[Value]], verb: str = "INSERT") -> None:
@@ -56,6 +67,21 @@ def read_rows(database: SqliteFile, table: str, condition: str, values: Sequence
     for *row, crc in database.ask(f"SELECT {FIELDS[table]}, crc FROM {table} {condition}", values):
         verify_fields(database.where, table, row, crc)
         yield row
+
+
+def read_names(database: SqliteFile, registrations: Sequence[int]) -> Iterator[tuple[int, tuple[str, str | None]]]:
+    """Yield the name and owner of registrations, verified as by `read_rows`: readers need many of them."""
+    text, crc32 = encode_basestring_ascii, zlib.crc32
+    condition = f"WHERE id IN ({', '.join('?' * len(registrations))})"
+    for id, name, owner, crc in database.ask(
+        f"SELECT id, name, owner, crc FROM registration {condition}", registrations
+    ):
+        if isinstance(name, str) and (owner is None or isinstance(owner, str)):
+            written = f'["registration", {id}, {text(name)}, {"null" if owner is None else text(owner)}]'
+            if crc32(written.encode()) == crc:
+                yield id, (name, owner)
+                continue
+        raise damaged(database.where, f"registration {id!r}")
 
 
 def verify_fields(where: str, table: str, fields: Sequence[Value], crc: object) -> None:

@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_registration_that_is_gone_is_named(folder: Path, statement: str, later: int, found: str) -> None:
     change(folder, statement)
     with Engine.open(folder, lambda: AT + later) as engine, pytest.raises(StorageFault, match=found):
-        engine.publish(turtle("B"), "text/turtle", "urn:b")
+        [*engine.publish(turtle("B"), "text/turtle", "urn:b").matches]
 
 
 def test_a_new_match_of_a_registration_that_is_gone_is_not_recorded(folder: Path) -> None:

@@ -15,6 +15,7 @@ from triplecast.compile import compiled
 from triplecast.compile.compiled import CompiledSubscription, SubscriptionCompiler
 from triplecast.index import IndexWriter, merge
 from triplecast.model.operators import OperatorSet
+from triplecast.outbox import outbox
 from triplecast.registry import admission, upkeep
 from triplecast.sqlite import SqliteFile
 
@@ -167,6 +168,7 @@ def test_who_publishes_does_not_wait_for_a_text_to_be_read(monkeypatch: pytest.M
 
 def test_worn_segments_are_made_again_beside_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(merge, "DUE_LEAST", 8)
+    monkeypatch.setattr(outbox, "UNSYNCED", 0)
     with Engine.open(tmp_path) as engine:
         engine.subscribe_many(_many(40))
         engine.publish(turtle("0"), "text/turtle")
@@ -190,6 +192,7 @@ def test_worn_segments_are_made_again_beside_the_engine(monkeypatch: pytest.Monk
 
 def test_one_that_cannot_be_made_again_is_let_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(merge, "DUE_LEAST", 8)
+    monkeypatch.setattr(outbox, "UNSYNCED", 0)
     tried: list[int] = []
 
     with Engine.open(tmp_path) as engine:
