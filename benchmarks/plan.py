@@ -8,7 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.figures import Figure
+from benchmarks.scenarios.dropping import measure_dropped
 from benchmarks.scenarios.following import measure_changed_line
+from benchmarks.scenarios.frontdoor import measure_front_door
 from benchmarks.scenarios.fulltext import measure_fulltext
 from benchmarks.scenarios.indexes import index_workload
 from benchmarks.scenarios.matching import measure_matching
@@ -48,13 +50,14 @@ DEFAULT_PARTS: tuple[str, ...] = (
     "replaced",
     "subscribing",
     "readers",
+    "frontdoor",
 )
-DEFAULT_PARTS += ("fulltext", "taxonomy", "spark", "following")
+DEFAULT_PARTS += ("fulltext", "taxonomy", "spark", "following", "dropped")
 """In the order of `plan_runs`."""
 PARTS = (*DEFAULT_PARTS, "tenmillion")
 """With those that run only where they are named: they take long."""
 QUICK_PARTS: tuple[str, ...] = ("scan", "templates", "realtail", "alerts", "same", "stars")
-QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "readers")
+QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "readers", "frontdoor")
 
 SIZES = {"gtopss": 30_000, "cluster": 100_000, "same": 100_000, "real": 100_000, "realtail": 100_000}
 SIZES |= {"alerts": 100_000, "stars": 100_000}
@@ -72,6 +75,9 @@ SPARK_SUBSCRIPTIONS = 100_000
 SPARK_SECONDS = 75.0
 REPLACED_SECONDS = 60.0
 READ_SECONDS = 10.0
+FRONT_DOOR = 100_000, 1.5
+"""Subscriptions, and seconds of a turn."""
+QUICK_FRONT_DOOR = 10_000, 0.2
 
 
 def plan_runs(root: Path, extent: Extent, only: Collection[str]) -> list[Run]:
@@ -96,12 +102,14 @@ def _plan_whole(root: Path, large: bool) -> list[tuple[str, Run]]:
         ("replaced", partial(measure_replaced, "realtail", largest, PUBLICATIONS, REPLACED_SECONDS)),
         ("subscribing", partial(measure_subscribing, "realtail", largest)),
         ("readers", partial(measure_readers, "realtail", largest, PUBLICATIONS, READ_SECONDS)),
+        ("frontdoor", partial(measure_front_door, *FRONT_DOOR)),
         ("fulltext", partial(measure_fulltext, root, SIZES["realtail"], ABSTRACTS)),
     ]
     plan += [("taxonomy", partial(measure_taxonomy, size, PUBLICATIONS)) for size in tail]
     plan += [("spark", partial(measure_pipeline, name, SPARK_SUBSCRIPTIONS, SPARK_SECONDS)) for name in SPARK_WORKLOADS]
     plan += [
         ("following", partial(measure_changed_line, "alerts", SPARK_SUBSCRIPTIONS)),
+        ("dropped", partial(measure_dropped, "alerts", SPARK_SUBSCRIPTIONS)),
         ("tenmillion", partial(measure_ten_million, TEN_MILLION, PUBLICATIONS)),
     ]
     return plan
@@ -122,12 +130,14 @@ def _plan_quick(root: Path) -> list[tuple[str, Run]]:
         ("replaced", partial(measure_replaced, "realtail", QUICK_SIZE, QUICK_PUBLICATIONS, 3.0)),
         ("subscribing", partial(measure_subscribing, "realtail", QUICK_SIZE)),
         ("readers", partial(measure_readers, "realtail", QUICK_SIZE, QUICK_PUBLICATIONS, 1.0)),
+        ("frontdoor", partial(measure_front_door, *QUICK_FRONT_DOOR)),
         ("fulltext", partial(measure_fulltext, root, QUICK_SIZE, QUICK_PUBLICATIONS)),
         ("taxonomy", partial(measure_taxonomy, QUICK_SIZE, QUICK_PUBLICATIONS)),
     ]
     plan += [("spark", partial(measure_pipeline, name, QUICK_SIZE, 10.0)) for name in SPARK_WORKLOADS]
     plan += [
         ("following", partial(measure_changed_line, "alerts", QUICK_SIZE)),
+        ("dropped", partial(measure_dropped, "alerts", QUICK_SIZE)),
         ("tenmillion", partial(measure_ten_million, 10 * QUICK_SIZE, QUICK_PUBLICATIONS, slice_size=QUICK_SIZE)),
     ]
     return plan

@@ -33,20 +33,22 @@ from tests.spark import weighing
 from tests.spark.workplace import QUERIES, Workplace, document
 from triplecast import crash_points
 from triplecast.driver import Driver
+from triplecast.errors import TriplecastError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser, inbox_files
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
+from triplecast.model.match import MatchStats
 from triplecast.operators import declared_operators
-from triplecast.outbox import Notification, Outbox, chunks
+from triplecast.outbox import Notification, Outbox, OutboxBatch, chunks
 from triplecast.pipeline import horizon, operator_jobs
 from triplecast.pipeline.acceptor import Acceptor
-from triplecast.pipeline.horizon import HorizonFile, read_horizon
-from triplecast.pipeline.rows import MATCHES, SLICES
+from triplecast.pipeline.horizon import MovingHorizon
+from triplecast.pipeline.match_jobs import plan_batch
+from triplecast.pipeline.rows import MATCHES, to_arrow
 from triplecast.pipeline.session import session
 from triplecast.pipeline.sink import Sink
-from triplecast.pipeline.source import JournalStream
-from triplecast.pipeline.stages import Stage, ask_slice, match_slices
+from triplecast.pipeline.stages import Stage, ask_slice, match_slice
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.registry import Registry
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SPARK_POINTS = (
-    "source.planned",
+    "pipeline.batch-planned",
     "pipeline.batch-matched",
     "pipeline.batch-returned",
     "outbox.position-written",
@@ -113,7 +115,7 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         journal = opened.enter_context(Journal.open(place.output))
         outbox = opened.enter_context(Outbox.open(place.output))
         parser = opened.enter_context(Parser())
-        moving = HorizonFile(place.output)
+        moving = MovingHorizon()
         called = settle_operators(journal, declared_operators())
         upkeep = IndexUpkeep(
             IndexWriter(SegmentFolder(place.output / INDEX)),
@@ -129,32 +131,26 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         for now in (0.0, QUIET):
             acceptor.look(now, threading.Event())
         sink = Sink(Driver(journal, outbox), outbox, moving.learn)
-        stream = JournalStream({"folder": str(place.output), "slices": "2"})
-        start = stream.initialOffset()
-        while (end := stream.latestOffset(start)) != start:
-            rows = [row for slice in stream.partitions(start, end) for row in stream.read(slice)]
-            batch = pa.RecordBatch.from_pylist([dict(zip(SLICES.names, row, strict=True)) for row in rows], SLICES)
-            sink.take(
-                lambda batch=batch: pa.Table.from_batches(
-                    match_slices(Stage(place.output, declared_operators()), iter([batch])), MATCHES
-                )
-            )
-            start = end
-            if end["position"] % 3 == 0:
-                ask_in_turn(place, sink)
-        while ask_in_turn(place, sink):
+        stage = Stage(place.output, declared_operators())
+        while (batch := plan_batch(moving.now, journal, outbox.told, 2)) is not None:
+            nothing = to_arrow(OutboxBatch.joined(()), batch.after, batch.upto, MatchStats())
+            rows = [row for each in batch.slices for row in match_slice(stage, each)] or [nothing]
+            sink.take(lambda rows=rows: pa.Table.from_batches(rows, MATCHES))  # type: ignore[misc]
+            if batch.upto % 3 == 0:
+                ask_in_turn(place, sink, moving)
+        while ask_in_turn(place, sink, moving):
             pass
         if prune:
             outbox.prune(prune)
 
 
-def ask_in_turn(place: Workplace, sink: Sink) -> bool:
+def ask_in_turn(place: Workplace, sink: Sink, moving: MovingHorizon) -> bool:
     """Ask operators about some of the publications that wait for them, in two slices; whether some did."""
-    batch, moving = sink.driver.turns.next(0.0, 12), read_horizon(place.output)
-    if batch is None or moving is None:
+    batch, now = sink.driver.turns.next(0.0, 12), moving.now
+    if batch is None or now is None:
         return False
     with patch.object(operator_jobs, "SMALLEST_SLICE", 4):
-        slices = operator_jobs.cut(batch.after, batch.positions, moving.manifest, 2)
+        slices = operator_jobs.cut(batch.after, batch.positions, now.manifest, 2)
     batches = [row for each in slices for row in ask_slice(Stage(place.output, declared_operators()), each)]
     sink.settle(lambda: pa.Table.from_batches(batches, MATCHES))
     sink.driver.turns.note_settled(batch, 0.0, 0.0)
@@ -323,11 +319,10 @@ class Moment(NamedTuple):
 
 
 def kill_in_flight(process: subprocess.Popen[bytes], place: Workplace, victim: str, moment: Moment) -> bool:
-    """SIGKILL to the driver, its JVM, or all its Python workers, while a batch is planned and not done by Spark's own
-    notes; False where the run ended before.
+    """SIGKILL to the driver, its JVM, or all its Python workers, while something is to be matched; False where the run
+    ended before.
     """
-    checkpoint = place.output / "checkpoint"
-    while newest(checkpoint / "offsets") < moment.batch:
+    while committed(place) < moment.batch or not in_flight(process.pid, place):
         if process.poll() is not None:
             return False
         time.sleep(0.005)
@@ -338,7 +333,7 @@ def kill_in_flight(process: subprocess.Popen[bytes], place: Workplace, victim: s
             "jvm": children(process.pid, "java"),
             "worker": children(process.pid, "pyspark"),
         }[victim]
-        if pids and newest(checkpoint / "offsets") > newest(checkpoint / "commits"):
+        if pids and in_flight(process.pid, place):
             for pid in pids:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -347,12 +342,19 @@ def kill_in_flight(process: subprocess.Popen[bytes], place: Workplace, victim: s
     return False
 
 
-def newest(notes: Path) -> int:
-    """The number of the newest batch in a folder of Spark's notes; -1 when there is none."""
-    try:
-        return max((int(name) for name in os.listdir(notes) if name.isdigit()), default=-1)
-    except FileNotFoundError:
-        return -1
+def committed(place: Workplace) -> int:
+    """Batches of 40 positions that the outbox has."""
+    with suppress(TriplecastError), Outbox.read_only(place.output) as outbox:
+        return outbox.told // 40
+    return 0
+
+
+def in_flight(process: int, place: Workplace) -> bool:
+    """Whether a run has Python workers of Spark and publications to be matched."""
+    out = place.output
+    with suppress(TriplecastError), Outbox.read_only(out) as outbox, Journal.read_only(out) as journal:
+        return journal.next_publication(outbox.told) is not None and bool(children(process, "pyspark"))
+    return False
 
 
 def children(parent: int, word: str) -> list[int]:

@@ -19,7 +19,7 @@ from triplecast.ingest.messages import pack_document, unpack_parsed
 from triplecast.ingest.worker import answer
 from triplecast.journal import Journal, time_text
 from triplecast.outbox import Outbox
-from triplecast.registry.registry import hash_ticket, make_ticket
+from triplecast.registry.registry import hash_ticket, make_tickets
 
 E = "https://example.org/"
 BEGIN = 1_800_000_000_000_000
@@ -109,7 +109,7 @@ class Ledger:
         if call.verb.startswith("subscribe"):
             randomness = random.Random(call.number).randbytes
             return [
-                self._subscribe(name, kind, make_ticket(randomness), end)
+                self._subscribe(name, kind, make_tickets(randomness, 1)[0], end)
                 for name, kind in zip(call.names, call.kinds, strict=True)
             ]
         if call.verb == "renew":

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 CLIPSPY = "clipspy==1.0.6"
+MOKACCINO = "mokaccino==0.9.1"
 
 
 class LeftOut(Exception):
@@ -24,10 +25,19 @@ def cache_folder(name: str) -> Path:
 
 def fetch_clips() -> Path:
     """A folder to import clipspy from, no part of the environment; raises LeftOut."""
-    folder = cache_folder(f"{CLIPSPY}-{sys.implementation.cache_tag}")
-    if not (folder / "clips").exists():
+    return _fetch(CLIPSPY, "clips")
+
+
+def fetch_mokaccino() -> Path:
+    """A folder to import mokaccino from; raises LeftOut."""
+    return _fetch(MOKACCINO, "mokaccino")
+
+
+def _fetch(pinned: str, package: str) -> Path:
+    folder = cache_folder(f"{pinned}-{sys.implementation.cache_tag}")
+    if not (folder / package).exists():
         install = [sys.executable, "-m", "pip", "--quiet", "install", "--only-binary", ":all:", "--target", str(folder)]
-        finished = subprocess.run([*install, CLIPSPY], capture_output=True, text=True)
+        finished = subprocess.run([*install, pinned], capture_output=True, text=True)
         if finished.returncode:
-            raise LeftOut(f"pip could not install {CLIPSPY}: no network, or no wheel for this Python")
+            raise LeftOut(f"pip could not install {pinned}: no network, or no wheel for this Python")
     return folder

@@ -41,7 +41,7 @@ class Clips:
     def prepare(self, first: int, count: int) -> None:
         """Nothing: facts are asserted as text."""
 
-    def match(self, first: int, count: int) -> tuple[list[int], list[int]]:
+    def match(self, first: int, count: int, way: str) -> tuple[list[int], list[int]]:
         publications: list[int] = []
         subscriptions: list[int] = []
         for publication in range(first, first + count):

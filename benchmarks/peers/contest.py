@@ -24,6 +24,8 @@ class Contestant:
     """Environment variables."""
     gives_up_above: int = sys.maxsize
     """Subscriptions; it is not started with more."""
+    ways: Sequence[str] = ("",)
+    """In which one process matches; each but the empty one is told after the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +97,20 @@ def hold_contest(
     write_given(given, folder)
     right = find_pairs(given)
     peers: list[Peer] = []
+    entered: list[tuple[Peer, str]] = []
     given_up: dict[str, str] = {}
     try:
         for contestant in contestants:
             _say(subscriptions, contestant.name)
             try:
-                peers.append(_start(contestant, subscriptions, limits, folder))
+                peer = _start(contestant, subscriptions, limits, folder)
+                peers.append(peer)
+                entered += [(peer, way) for way in contestant.ways]
             except GaveUp as reason:
                 given_up[contestant.name] = str(reason)
         entrants = []
-        for peer in peers:
-            entrant = _Entrant(peer, right, subscriptions, publications)
+        for peer, way in entered:
+            entrant = _Entrant(peer, way, right, subscriptions, publications)
             try:
                 entrant.warm_up(limits)
                 entrants.append(entrant)
@@ -132,8 +137,8 @@ def _start(contestant: Contestant, subscriptions: int, limits: Limits, folder: P
 class _Entrant:
     """An engine in the contest: what it is asked and what it has shown."""
 
-    def __init__(self, peer: Peer, right: Pairs, subscriptions: int, publications: int) -> None:
-        self._peer = peer
+    def __init__(self, peer: Peer, way: str, right: Pairs, subscriptions: int, publications: int) -> None:
+        self._peer, self._way = peer, way
         self._right = [pair for pair in right if pair[1] < peer.greeting.subscriptions]
         self._subscriptions = subscriptions
         self._count = publications
@@ -165,7 +170,7 @@ class _Entrant:
         self._matches = told[0].answer.matches
 
     def _ask(self, first: int, count: int, limits: Limits) -> Round:
-        told = self._peer.match(first, count, limits.build)
+        told = self._peer.match(first, count, self._way, limits.build)
         right = hash_pairs([pair for pair in self._right if first <= pair[0] < first + count])
         if told.answer != right:
             raise AnswersDiffer(self._peer.name, self._subscriptions, told.answer, right)
@@ -174,7 +179,7 @@ class _Entrant:
     def score(self) -> Score:
         greeting = self._peer.greeting
         return Score(
-            self._peer.name,
+            f"{self._peer.name}, {self._way}" if self._way else self._peer.name,
             greeting.version,
             self._subscriptions,
             greeting.subscriptions,

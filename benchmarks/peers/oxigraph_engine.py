@@ -32,7 +32,7 @@ class Oxigraph:
     def prepare(self, first: int, count: int) -> None:
         """Nothing: publications come as bytes."""
 
-    def match(self, first: int, count: int) -> tuple[list[int], list[int]]:
+    def match(self, first: int, count: int, way: str) -> tuple[list[int], list[int]]:
         publications, subscriptions = [], []
         for publication in range(first, first + count):
             store = Store()

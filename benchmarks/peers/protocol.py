@@ -1,8 +1,8 @@
 """How the benchmark talks to an engine: a process each, a line of JSON for each line said.
 
 An engine is started with the folder of the workload. It builds its index, tells so in its `Greeting`, and then answers
-each line ``first count`` with what it found among so many publications and how long that took, the clock stopped before
-anything is hashed. `java/Peer.java` speaks the same.
+each line ``first count way`` with what it found among so many publications and how long that took, the clock stopped
+before anything is hashed. `java/Peer.java` speaks the same.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from benchmarks.costs import core_seconds
 from benchmarks.peers.answers import Answer, hash_pairs
 
 
@@ -38,7 +39,7 @@ class Greeting:
 class Round:
     seconds: float
     core: float
-    """Seconds that the process had a core, all its threads together."""
+    """Seconds that the process had a core, all its threads and children together."""
     answer: Answer
 
 
@@ -52,19 +53,20 @@ class Engine(Protocol):
     def prepare(self, first: int, count: int) -> None:
         """Brings publications into the form that `match` takes; not timed."""
 
-    def match(self, first: int, count: int) -> tuple[Sequence[int] | np.ndarray, Sequence[int] | np.ndarray]:
-        """Publications and subscriptions of all pairs, side by side."""
+    def match(self, first: int, count: int, way: str) -> tuple[Sequence[int] | np.ndarray, Sequence[int] | np.ndarray]:
+        """Publications and subscriptions of all pairs, side by side. `way` is empty where an engine has only one."""
 
 
 def serve(engine: Engine) -> None:
     """Speaks for `engine` on standard input and output until there is no more input."""
     print(json.dumps(asdict(engine.greeting)), flush=True)
     for line in sys.stdin:
-        first, count = map(int, line.split())
+        start_at, length, way = line.rstrip("\n").split(" ", 2)
+        first, count = int(start_at), int(length)
         engine.prepare(first, count)
-        core, start = time.process_time(), time.perf_counter()
-        found = engine.match(first, count)
-        seconds, core = time.perf_counter() - start, time.process_time() - core
+        core, start = core_seconds(), time.perf_counter()
+        found = engine.match(first, count, way)
+        seconds, core = time.perf_counter() - start, core_seconds() - core
         publications, subscriptions = (np.asarray(column).tolist() for column in found)
         answer = hash_pairs(list(zip(publications, subscriptions, strict=True)))
         print(json.dumps({"seconds": seconds, "core": core, **asdict(answer)}), flush=True)
@@ -103,10 +105,10 @@ class Peer:
         self.greeting = Greeting(**told)
         self.resident = resident_bytes(self._process.pid)
 
-    def match(self, first: int, count: int, seconds: float) -> Round:
+    def match(self, first: int, count: int, way: str, seconds: float) -> Round:
         """Raises GaveUp when it takes longer than `seconds`; the process has ended then."""
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{first} {count}\n".encode())
+        self._process.stdin.write(f"{first} {count} {way}\n".encode())
         self._process.stdin.flush()
         try:
             told = self._read(seconds)

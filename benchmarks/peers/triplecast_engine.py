@@ -54,7 +54,7 @@ class Triplecast:
             scanned = ((at, scan_views(batch)) for at, batch in self._cut(first, count, BATCH))
             self._encoded = (first, count, [(at, views, encode(self._segment, views)) for at, views in scanned])
 
-    def match(self, first: int, count: int) -> Columns:
+    def match(self, first: int, count: int, way: str) -> Columns:
         if self._way == IDS:
             return _join([self._match(at, views, encoded) for at, views, encoded in self._encoded[2]])
         return _join(list(self._match_bytes(first, count, 1 if self._way == SINGLY else BATCH)))

@@ -6,10 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.figures import Figure, Target, at_least
 from benchmarks.peers.contest import Contest, Score
+from benchmarks.peers.triplecast_door import SINGLY
 
 TRIPLECAST, TRIPLECAST_BYTES = "Triplecast, ids in", "Triplecast, N-Triples bytes in"
 TRIPLECAST_SINGLY = "Triplecast, N-Triples bytes in, one at a time"
 OXIGRAPH = "pyoxigraph, an ASK a subscription"
+MOKACCINO, MONITOR_BYTES = "mokaccino, JSON bytes in", "Lucene Monitor, text bytes in"
+DOOR_MEMORY, DOOR_DURABLE = (
+    "Triplecast, Engine in memory, Turtle bytes in",
+    "Triplecast, durable Engine, Turtle bytes in",
+)
 CLIPS = "CLIPS, a rule a subscription"
 COVERING, RAREST = "Lucene, covering query", "Lucene, rarest term and verify"
 THREE = "Lucene, told that each has three tokens"
@@ -20,6 +26,8 @@ LUCENE = {
     "monitor": "Lucene Monitor, told how rare tokens are",
 }
 """Way of `java/Peer.java` → name."""
+_DOOR_MUSTS = {True: {100_000: 1.0, 1_000_000: 5.0}, False: {100_000: 2.0, 1_000_000: 15.0}}
+"""Times of the others by subscriptions, for one by one (True) and in bulk."""
 _TARGET = (1_000_000, 50_000.0, 50.0)
 """Subscriptions; publications/s; multiples of the fastest Lucene that takes subscriptions of any size."""
 _PAGE = {100_000: 880.0, 1_000_000: 617.0}
@@ -39,6 +47,16 @@ def to_figures(contest: Contest) -> Iterator[Figure]:
             yield _compare(ours, best, _multiple(ours))
             yield from (_compare(ours, score, None) for score in lucene if score.name == THREE)
     yield from _judge_lucene(contest.scores)
+
+
+def to_door_figures(contest: Contest) -> Iterator[Figure]:
+    """Each engine through its own front door, and ours in memory over the others."""
+    yield from map(_to_figure, contest.scores)
+    for ours in contest.scores:
+        for other in contest.scores:
+            if ours.name.startswith(DOOR_MEMORY) and other.name in (MOKACCINO, MONITOR_BYTES):
+                bound = _DOOR_MUSTS[ours.name.endswith(SINGLY)].get(ours.subscriptions)
+                yield _compare(ours, other, at_least(bound))
 
 
 def _to_figure(score: Score) -> Figure:

@@ -2,8 +2,7 @@
 
 Documents drop into the inbox all the time, and each of them matches the changed line. The clock starts when the new
 file is renamed over the old one; it is read when the journal has the new registration, and when the outbox has its
-first notification. A document is taken when it has stood still for a second, so the first ones that the new
-registration is asked of were dropped before the change took effect.
+first notification.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ import signal
 from itertools import count
 
 POINTS = (
-    "source.planned",
     "inbox.taken",
     "journal.before-append",
     "journal.appended",
@@ -22,6 +21,7 @@ POINTS = (
     "index.segment-written",
     "index.manifest-temporary",
     "index.manifest-replaced",
+    "pipeline.batch-planned",
     "pipeline.batch-matched",
     "pipeline.batch-returned",
     "pipeline.operators-asked",

@@ -20,7 +20,7 @@ from triplecast.compile.contradictions import find_contradictions, resources_of
 from triplecast.compile.texts import texts_within
 from triplecast.evaluate.scope import expressions_of, parts_of
 from triplecast.languages import Template, text_of
-from triplecast.languages.refusals import warn_undeclared
+from triplecast.languages.refusals import ordinary_names, warn_undeclared
 from triplecast.languages.rewriting import names_of_path
 from triplecast.languages.vocabularies import DECLARED, RDF, doubt_iri
 from triplecast.model import algebra
@@ -72,20 +72,26 @@ _OF_SPARQL = {"*": "any characters are .*", "?": "one character is .", "+": "som
 def find_warnings(template: Template, constants: Constants, operators: OperatorSet = NO_OPERATORS) -> tuple[str, ...]:
     """Say what is odd in a query and what to write instead, in at most `WARNINGS_LIMIT` sentences."""
     found = _read_template(template)
-    warnings: list[str] = []
-    for each in found.predicates:
-        warning = warn_undeclared(constants[each][1:-1] if isinstance(each, int) else each, operators)
-        if warning is not None:
-            warnings.append(warning)
-    for check in found.checks:
+    names = [constants[slot] for slot in found.names]
+    is_ordinary = ordinary_names(operators).issuperset(names)
+    read = found.fixed if is_ordinary else found.predicates
+    iris = (constants[each][1:-1] if isinstance(each, int) else each for each in read)
+    warnings = [warning for iri in iris if (warning := warn_undeclared(iri, operators)) is not None]
+    for check in found.without_names if is_ordinary else found.checks:
         warnings += (check,) if isinstance(check, str) else check(constants)
+    if not is_ordinary:
+        ordinary_names(operators).learn(names)
     return tuple(dict.fromkeys(warnings))[:WARNINGS_LIMIT] if warnings else ()
 
 
 class _TemplateChecks(NamedTuple):
     predicates: tuple[str | int, ...]
-    """The predicates of its triples and paths: IRIs of the template, and slots."""
+    """The predicates of its triples and paths: IRIs of the template (`fixed`), and slots."""
+    fixed: tuple[str, ...]
     checks: tuple[str | Check, ...]
+    names: tuple[int, ...]
+    """The slots that hold predicates or other IRIs; `without_names`: all other checks."""
+    without_names: tuple[str | Check, ...]
 
 
 @lru_cache(maxsize=TEMPLATES_LIMIT)
@@ -105,8 +111,13 @@ def _read_template(template: Template) -> _TemplateChecks:
         find_contradictions(parts),
         _check_names(triples, template),
     )
-    predicates = (name.index if isinstance(name, Slot) else name.value for name in names)
-    return _TemplateChecks(tuple(dict.fromkeys(predicates)), tuple(chain(*checks)))
+    predicates = tuple(dict.fromkeys(name.index if isinstance(name, Slot) else name.value for name in names))
+    every = tuple(chain(*checks))
+    of_names = [check for check in every if isinstance(check, partial) and check.func is _warn_name]
+    slots = [each for each in predicates if isinstance(each, int)] + [slot for check in of_names for slot in check.args]
+    without = tuple(check for check in every if check not in of_names)
+    fixed = tuple(each for each in predicates if isinstance(each, str))
+    return _TemplateChecks(predicates, fixed, every, tuple(dict.fromkeys(slots)), without)
 
 
 # ---- variables ------------------------------------------------------------------------------------------------------

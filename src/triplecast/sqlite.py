@@ -137,13 +137,13 @@ class SqliteFile:
             if connection is not None:
                 yield from connection.execute(statement, tuple(values))
 
-    def run(self, statement: str, rows: Iterable[Sequence[object]] = ((),)) -> None:
-        """Executes a statement that writes, once for each of `rows`, inside `write`."""
+    def run(self, statement: str, rows: Iterable[Sequence[object]] = ((),)) -> int:
+        """Executes a statement that writes, once for each of `rows`, inside `write`; how many rows it changed."""
         with storage_faults(self.where, self._form.repair):
             connection = self._connected()
             if connection is None or not connection.in_transaction:
                 raise StorageFault(self.where, "it is not being written", "open it for writing")
-            connection.executemany(statement, rows)
+            return connection.executemany(statement, rows).rowcount
 
     @contextmanager
     def write(self, synced: bool = True) -> Iterator[None]:

@@ -47,7 +47,7 @@ def write_journal(folder: Path) -> None:
             Draft("urn:2", QUADS, b"2" * 32, "input", True),
         ]
         journal.commit_documents(drafts, [REJECT], {"a.ttl": STATE})
-        journal.subscribe(SUBSCRIPTIONS, read_lease(60), [b"", b"ticket"])
+        journal.subscribe(SUBSCRIPTIONS, read_lease(60), [b"0" * 32, b"ticket".ljust(32)])
         journal.cancel([4])
         journal.remove("urn:2")
         journal.load_taxonomy(TAXONOMY)
@@ -71,11 +71,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_journal_of_format_1_opens(folder: Path) -> None:
+def test_a_journal_of_format_2_opens(folder: Path) -> None:
     with Journal.open(folder, lambda: 0) as journal:
         journal.check()
         (end,) = journal.lease_ends().items()
-        assert (journal.ticket_hash(5), end) == (b"ticket", (5, MICROSECONDS + 60_000_000))
+        assert (journal.ticket_hash(5), end) == (b"ticket".ljust(32), (5, MICROSECONDS + 60_000_000))
         assert journal.publications(0, 99) == [
             Publication(1, "https://example.org/1", 1, TIME, QUADS),
             Publication(2, "urn:2", 1, TIME, QUADS, dataset=True, labels="input"),

@@ -82,8 +82,8 @@ RUN = Walk(
     "triplecast run, inside pipeline/",
     (
         Place("cli.run", "run"),
-        Place("pipeline.stages", "match_slices"),
-        Place("pipeline.stages", "ask_slices"),
+        Place("pipeline.stages", "match_slice"),
+        Place("pipeline.stages", "ask_slice"),
     ),
     ("cli.run", "pipeline"),
 )

@@ -64,7 +64,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what-a-slice-leaves-twice-forgotten",
-        "pipeline/query.py",
+        "pipeline/match_jobs.py",
         "    if bounds[-1] < left.upto:\n",
         "    if False:\n",
         ("tests/unit/pipeline/test_stages.py",),

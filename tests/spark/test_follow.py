@@ -72,20 +72,19 @@ def test_documents_and_subscriptions_are_followed(tmp_path: Path, spark: SparkSe
     assert task.result().publications == 2
 
 
-def test_killed_workers_and_a_killed_source_are_made_up_for(tmp_path: Path, spark: SparkSession) -> None:
+def test_killed_workers_are_made_up_for(tmp_path: Path, spark: SparkSession) -> None:
     place = Workplace(tmp_path)
     place.fill(60)
     expected = place.told_without_spark()
     with following(place, spark) as (task, notices):
         wait_until(lambda: len(place.told()) == len(expected), task)
-        for word in ("pyspark.daemon", "python_streaming_source_runner"):
-            victims = children(os.getpid(), word)
-            assert victims
-            for pid in victims:
-                os.kill(pid, signal.SIGKILL)
-            told = len(place.outbox())
-            place.write(f"{word}.ttl", document(3, kind=3))
-            wait_until(lambda told=told: len(place.outbox()) > told, task)  # type: ignore[misc]
+        victims = children(os.getpid(), "pyspark.daemon")
+        assert victims
+        for pid in victims:
+            os.kill(pid, signal.SIGKILL)
+        told = len(place.outbox())
+        place.write("after.ttl", document(3, kind=3))
+        wait_until(lambda: len(place.outbox()) > told, task)
     expected = place.told_without_spark()
     assert place.told() == expected
     assert all("matching continues" in str(notice) for notice in notices)

@@ -55,16 +55,11 @@ def test_a_b_a_are_three_versions(tmp_path: Path, spark: SparkSession) -> None:
 
 
 @pytest.mark.slow
-def test_neither_a_lost_checkpoint_nor_pruning_nor_a_lost_index_tells_again(
-    tmp_path: Path, spark: SparkSession
-) -> None:
+def test_neither_pruning_nor_a_lost_index_tells_again(tmp_path: Path, spark: SparkSession) -> None:
     place = Workplace(tmp_path)
     place.fill(60)
     place.run(spark)
     before = place.outbox()
-    shutil.rmtree(place.output / "checkpoint", ignore_errors=True)
-    (place.output / "checkpoint").mkdir()
-    (place.output / "checkpoint" / "offsets").write_bytes(b"rubbish where Spark keeps its notes")
     shutil.rmtree(place.output / "index")
     place.write("new.ttl", document(999, kind=3))
     place.run(spark)

@@ -5,6 +5,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.IntBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -12,8 +13,10 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
+import org.apache.lucene.analysis.Analyzer;
 import org.apache.lucene.analysis.TokenStream;
 import org.apache.lucene.analysis.core.KeywordAnalyzer;
+import org.apache.lucene.analysis.core.WhitespaceAnalyzer;
 import org.apache.lucene.analysis.tokenattributes.CharTermAttribute;
 import org.apache.lucene.document.Document;
 import org.apache.lucene.document.Field;
@@ -344,15 +347,15 @@ public final class Peer {
   }
 
   /** The library as published, its presearcher told how rare each token is. */
-  static final class Monitored implements Engine {
+  static class Monitored implements Engine {
     private static final int BUFFERED = 50_000;
     private final Monitor monitor;
     private final Document[] documents;
 
-    Monitored(String[][] subscriptions, Publications publications) throws IOException {
+    Monitored(String[][] subscriptions, Publications publications, Analyzer analyzer) throws IOException {
       var presearcher = new TermFilteredPresearcher(Pair::weigh, List.of(), Set.of());
       MonitorConfiguration configuration = new MonitorConfiguration().setQueryUpdateBufferSize(BUFFERED);
-      monitor = new Monitor(new KeywordAnalyzer(), presearcher, configuration);
+      monitor = new Monitor(analyzer, presearcher, configuration);
       List<MonitorQuery> queries = new ArrayList<>(BUFFERED);
       for (int number = 0; number < subscriptions.length; number++) {
         Query query = conjunction(subscriptions[number], BooleanClause.Occur.MUST);
@@ -365,9 +368,13 @@ public final class Peer {
       documents = publications.documents;
     }
 
+    Document document(int publication) {
+      return documents[publication];
+    }
+
     @Override
     public void match(int publication, Found found) throws IOException {
-      MatchingQueries<QueryMatch> matching = monitor.match(documents[publication], QueryMatch.SIMPLE_MATCHER);
+      MatchingQueries<QueryMatch> matching = monitor.match(document(publication), QueryMatch.SIMPLE_MATCHER);
       for (QueryMatch match : matching.getMatches()) {
         found.add(Integer.parseInt(match.getQueryId()));
       }
@@ -379,14 +386,36 @@ public final class Peer {
     }
   }
 
-  static Engine build(String way, Path folder, String[][] subscriptions, Publications publications)
+  /** The same by its front door: a publication is bytes, its tokens between spaces. */
+  static final class MonitoredBytes extends Monitored {
+    private final byte[][] texts;
+
+    MonitoredBytes(String[][] subscriptions, String[][] rows, Publications publications) throws IOException {
+      super(subscriptions, publications, new WhitespaceAnalyzer());
+      texts = new byte[rows.length][];
+      for (int number = 0; number < rows.length; number++) {
+        texts[number] = String.join(" ", rows[number]).getBytes(StandardCharsets.UTF_8);
+      }
+    }
+
+    @Override
+    Document document(int publication) {
+      Document document = new Document();
+      document.add(new TextField(TOKEN, new String(texts[publication], StandardCharsets.UTF_8), Field.Store.NO));
+      return document;
+    }
+  }
+
+  static Engine build(
+      String way, Path folder, String[][] subscriptions, String[][] rows, Publications publications)
       throws IOException {
     Path index = Files.createTempDirectory(folder, "lucene-");
     return switch (way) {
       case "covering" -> new Covering(index, subscriptions, publications);
       case "three" -> new AtLeastThree(index, subscriptions, publications);
       case "rarest" -> new Rarest(index, subscriptions, publications);
-      case "monitor" -> new Monitored(subscriptions, publications);
+      case "monitor" -> new Monitored(subscriptions, publications, new KeywordAnalyzer());
+      case "bytes" -> new MonitoredBytes(subscriptions, rows, publications);
       default -> throw new IllegalArgumentException("unknown way: " + way);
     };
   }
@@ -425,7 +454,7 @@ public final class Peer {
     Publications publications = new Publications(rows, way.equals("rarest") ? RAREST : TOKEN);
     long before = heapBytes();
     long start = System.nanoTime();
-    Engine engine = build(way, folder, subscriptions, publications);
+    Engine engine = build(way, folder, subscriptions, rows, publications);
     double seconds = (System.nanoTime() - start) / 1e9;
     int count = subscriptions.length;
     long index = engine.fileBytes() + heapBytes() - before;

@@ -50,12 +50,27 @@ DEFAULT_COMPILER = SubscriptionCompiler()
 def compile_subscription(subscription: Subscription, operators: OperatorSet = NO_OPERATORS) -> CompiledSubscription:
     """Parse a subscription's text and plan it. Raises `QuerySyntaxError` or `QueryRefused`."""
     refuse_unbuilt(subscription)
-    template, constants = parse_template(subscription.text, subscription.language, operators=operators)
-    refuse_large(template)
-    refuse_unbound(template, subscription.text, subscription.language, operators)
-    entailment = entailment_of(subscription, template)
+    text = subscription.text
+    template, constants = parse_template(text, subscription.language, operators=operators)
+    known = _checked_templates()
+    entailment = known.get(template.key)
+    if entailment is None:
+        refuse_large(template)
+        refuse_unbound(template, text, subscription.language, operators)
+        if len(known) >= PLANS_LIMIT:
+            known.clear()
+        entailment = known[template.key] = Entailment.TAXONOMY if _uses_functions(template) else Entailment.NONE
+    if subscription.entailment is not None or "triplecast:" in text:
+        entailment = entailment_of(subscription, template)
     plan = plan_of(template, constants, entailment is not Entailment.NONE)
     return CompiledSubscription(template, constants, entailment, plan)
+
+
+@cache
+def _checked_templates() -> dict[str, Entailment]:
+    """Templates, by key, that are not refused whatever fills them: the entailment of subscriptions that state none.
+    Bounded by `PLANS_LIMIT`."""
+    return {}
 
 
 def entailment_of(subscription: Subscription, template: Template) -> Entailment:
@@ -84,7 +99,6 @@ def _stated_entailment(text: str) -> str | None:
     return stated.get("entailment")
 
 
-@lru_cache(maxsize=20_000)
 def _uses_functions(template: Template) -> bool:
     return any(call.function in FUNCTION_MARKS for call in calls_in(template.query.pattern))
 
@@ -97,6 +111,8 @@ def plan_of(template: Template, constants: tuple[str, ...], entailed: bool = Fal
     """The plan of the subscription that fills `template` with `constants`; with `entailed`, for publications read with
     a taxonomy. Raises `QueryRefused`."""
     first = _first_plan(template, constants, entailed)
+    if first.is_only:
+        return first.plan
     kinds = constants if first.kinds is None else kinds_of(first.plan, constants)
     if kinds == first.kinds:
         return first.plan
@@ -146,6 +162,8 @@ class _FirstPlan(NamedTuple):
     """None of an aggregate without GROUP BY: whether it needs solutions depends on the constants of its HAVING."""
     graphs: tuple[Constant, ...]
     """Graph names that every solution needs."""
+    is_only: bool
+    """Whether it is that of all the template's constants."""
 
 
 @cache
@@ -162,7 +180,7 @@ def _first_plan(template: Template, constants: tuple[str, ...], entailed: bool) 
         plan = compile_query(template.query, template.slots, constants, entailed)
         pattern = template.query.pattern
         kinds = kinds_of(plan, constants) if aggregate_within(pattern) is None else None
-        found = _FirstPlan(plan, kinds, tuple(needed_graphs(pattern)))
+        found = _FirstPlan(plan, kinds, tuple(needed_graphs(pattern)), kinds == ())
         if len(known) >= PLANS_LIMIT:
             known.clear()
         known[template.key] = found

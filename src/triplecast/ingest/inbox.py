@@ -12,7 +12,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -106,6 +106,21 @@ def scan_inbox(
             ready.append(InboxFile(source, path, *stamp))
     ready.sort()
     return Scan(tuple(ready), seen, len(seen) - len(ready), tuple(sorted(ignored)))
+
+
+def list_arrived(folder: Path, arrived: Iterable[tuple[str, ...]], known: Mapping[str, FileState]) -> list[InboxFile]:
+    """List those of the files at paths below `folder` that are read, and differ from what is known of them, by source:
+    they were renamed, so they are ready as they are."""
+    ready = []
+    for path in arrived:
+        with contextlib.suppress(OSError):
+            state = os.stat(os.path.join(folder, *path), follow_symlinks=False)
+            taken, stamp = known.get(source_of(path)), (state.st_size, state.st_mtime_ns)
+            if not stat.S_ISREG(state.st_mode) or not is_known(path[-1]):
+                continue
+            if taken is None or (taken.size, taken.mtime_ns) != stamp:
+                ready.append(InboxFile(source_of(path), path, *stamp))
+    return sorted(ready)
 
 
 def is_known(name: str) -> bool:

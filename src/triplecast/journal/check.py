@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from triplecast.errors import StorageFault
-from triplecast.journal.record import COUNTED, ENDS, Kind, attached_to, read_end, verify, verify_row
+from triplecast.journal.leases import read_leases
+from triplecast.journal.record import COUNTED, ENDS, Kind, attached_to, read_renewal, verify, verify_row
+from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
 from triplecast.sqlite import SqliteFile
 from triplecast.storage_faults import RESTORE
 
@@ -60,9 +62,8 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
         cancelled[id] = (position,)
     _compare(where, "the cancellation of", replayed.cancelled, cancelled)
     leases: dict[int, _Entry] = {}
-    for id, end, crc in database.each("SELECT registration, end, crc FROM lease"):
-        verify(crc, where, f"the lease of {id}", "", (id, end))
-        leases[id] = (end,)
+    for ids, end in read_leases(database):
+        leases.update((id, (end,)) for id in ids)
     _compare(where, "the lease of", replayed.leases, leases)
     counted: dict[int, _Entry] = {}
     for kind, records, crc in database.each("SELECT * FROM record_count"):
@@ -77,10 +78,9 @@ def _read_records(database: SqliteFile) -> ReplayedState:
     replayed = ReplayedState()
     for fields in database.each("SELECT * FROM record ORDER BY position"):
         row = verify_row(fields, database.where)
-        if row.position != replayed.position + 1:
-            raise StorageFault(
-                database.where, f"record {replayed.position + 1} is missing before {row.position}", RESTORE
-            )
+        first = ids_of(row).start if row.kind == Kind.SUBSCRIPTION else row.position
+        if first != replayed.position + 1:
+            raise StorageFault(database.where, f"record {replayed.position + 1} is missing before {first}", RESTORE)
         replayed.position, replayed.written_at = row.position, row.written_at
         if row.kind in COUNTED:
             replayed.counted[row.kind] += 1
@@ -89,10 +89,12 @@ def _read_records(database: SqliteFile) -> ReplayedState:
                 replayed.attached[row.position] = attached_to(row)
             replayed.documents[row.name] = (row.number, row.position, row.written_at, row.digest)
         elif row.kind == Kind.SUBSCRIPTION:
-            replayed.live[row.name] = (row.position,)
-            replayed.set_lease(row.position, read_end(row))
+            block = SubscriptionBlock(row)
+            for id in block.ids:
+                replayed.live[block.name(id)] = (id,)
+                replayed.set_lease(id, block.end)
         elif row.kind == Kind.RENEWAL:
-            replayed.set_lease(row.number, read_end(row))
+            replayed.set_lease(row.number, read_renewal(row))
         elif row.kind in ENDS:
             replayed.set_lease(row.number, None)
             replayed.live.pop(row.name, None)

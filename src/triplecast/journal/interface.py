@@ -61,4 +61,5 @@ class JournalReader(Protocol):
         """Return the registrations that records at all these `positions` added, as of now, by id."""
 
     def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
-        """Yield who came and went at positions in (`after`, `upto`], in order, in parts of at most `most` records."""
+        """Yield who came and went at positions in (`after`, `upto`], in order, in parts of at most `most`, or of
+        what one record says."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from triplecast.crash_points import reach
 from triplecast.errors import InputError
+from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_learnt, write_operator, write_results
-from triplecast.journal.record import Kind, Writing, checksum, read_clock, row_of, subscription_row
+from triplecast.journal.record import Kind, Writing, checksum, read_clock, row_of
+from triplecast.journal.subscription_blocks import subscription_rows
 from triplecast.journal.writer import JournalWriter, latest_version
 from triplecast.model.answers import Answer, GroundCall, OperatorResult
 from triplecast.model.events import TaxonomyVersion
@@ -40,24 +42,26 @@ class Journal(JournalWriter):
         """
         with self._append() as writing:
             end = lease.end(writing.at)
-            added: dict[str, int] = {}
-            hashes = [b""] * len(subscriptions) if tickets is None else tickets
             for subscription in subscriptions:
                 check_fields(subscription)
             self._cancel(writing, ended)
-            live = self.live_ids([subscription.name for subscription in subscriptions])
-            for subscription, ticket in zip(subscriptions, hashes, strict=True):
-                name = subscription.name
-                if name in added or name in live:
-                    raise InputError(f"subscription id {name!r} is in use", "unsubscribe it or choose another id")
-                added[name] = writing.add(subscription_row(writing.next, subscription, writing.at, end, ticket, source))
-            names = [(name, id, checksum(name, (id,))) for name, id in added.items()]
-            self._database.run("INSERT INTO live VALUES (?, ?, ?)", names)
+            first = int(writing.next)
+            for row in subscription_rows(first, subscriptions, writing.at, end, b"".join(tickets or ()), source):
+                writing.add(row)
+            self._write_live([each.name for each in subscriptions], first)
             if end is not None:
-                self._write_leases(added.values(), end)
-            for each in subscriptions:
-                writing.added.append(Registration(RegistrationId(added[each.name]), each, None, source))
+                write_lease(self._database, range(first, writing.next), end)
+            numbered = zip(range(first, writing.next), subscriptions, strict=True)
+            writing.added += [Registration(RegistrationId(id), each, None, source) for id, each in numbered]
         return writing.added
+
+    def _write_live(self, names: Sequence[str], first: int) -> None:
+        """Note that registrations from `first` on are live under `names`. Raises `InputError` where one is in use."""
+        rows = sorted((name, id, checksum(name, (id,))) for id, name in enumerate(names, first))
+        if self._database.run("INSERT OR IGNORE INTO live VALUES (?, ?, ?)", rows) < len(rows):
+            live = self.live_ids(names)
+            name = next(name for name, id, _ in rows if live[name] != id)
+            raise InputError(f"subscription id {name!r} is in use", "unsubscribe it or choose another id")
 
     def renew(self, id: int, lease: Lease) -> int | None:
         """Give the lease of registration `id` another end, from now on; return that end, None for none.
@@ -71,7 +75,9 @@ class Journal(JournalWriter):
             end = lease.end(writing.at)
             name = registration.subscription.name
             writing.add(row_of(Kind.RENEWAL, writing.next, name, writing.at, number=id, body=json.dumps(end).encode()))
-            self._write_leases([id], end)
+            drop_leases(self._database, [id])
+            if end is not None:
+                write_lease(self._database, range(id, id + 1), end)
         return end
 
     def end_leases(self) -> None:
@@ -152,16 +158,10 @@ class Journal(JournalWriter):
     def _cancel(self, writing: Writing, ids: Sequence[int]) -> list[Position]:
         found = {int(each.id): each for each in self.registrations(ids)}
         ended: dict[int, Position] = {id: each.removed for id, each in found.items() if each.removed is not None}
+        drop_leases(self._database, ids)
         for id in ids:
             if id not in found:
                 raise InputError(f"there is no registration {id}", "use the number that subscribing gave")
             if id not in ended:
                 ended[id] = self._write_end(writing, Kind.CANCELLATION, found[id])
         return [ended[id] for id in ids]
-
-    def _write_leases(self, ids: Iterable[int], end: int | None) -> None:
-        if end is None:
-            self._database.run("DELETE FROM lease WHERE registration = ?", ((id,) for id in ids))
-        else:
-            rows = ((id, end, checksum("", (id, end))) for id in ids)
-            self._database.run("INSERT OR REPLACE INTO lease VALUES (?, ?, ?)", rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from triplecast.journal.record import LEASED, Writing
+from triplecast.journal.record import LEASED, Kind, Writing
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration
 
@@ -25,7 +25,7 @@ class LastCommit(NamedTuple):
 
     def unread(self, new: NewRegistrations | None, writing: Writing) -> NewRegistrations | None:
         """Return what is new after the append that follows this commit."""
-        if len(writing.added) != len(writing.rows) or not writing.rows:
+        if not writing.added or any(row.kind != Kind.SUBSCRIPTION for row in writing.rows):
             return new if all(row.kind not in LEASED for row in writing.rows) else None
         if new is None or new.upto != self.registry:
             return NewRegistrations(self.registry, writing.next - 1, [*writing.added])

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.journal.check import check_end, check_journal, check_written
 from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
+from triplecast.journal.leases import read_leases
 from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt
 from triplecast.journal.record import (
     ENDS,
     JOURNAL,
+    LONGEST_SPAN,
     REGISTRY_KINDS,
+    SPAN,
     Kind,
     Row,
-    read_registration,
     read_reject,
-    read_ticket,
     time_text,
     verify,
 )
 from triplecast.journal.records import DATABASE, Acknowledged, Records, acknowledged
+from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
 from triplecast.model.subscription import Registration, RegistrationId
@@ -29,6 +33,8 @@ from triplecast.sqlite import SqliteFile, row_number
 
 _REGISTRY = (Kind.SUBSCRIPTION, *ENDS)
 _ALL = (1 << 63) - 1
+_LAST = 1 << 62
+"""No position is as high, so one may calculate with it."""
 
 
 class Rejected(NamedTuple):
@@ -54,41 +60,50 @@ class JournalFile(Records, JournalReader):
         return slices[0].changes if slices else RegistryChanges([], [])
 
     def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
-        """The same in parts of at most `most` records, in order, so that no more of the registry is in memory at once.
+        """The same in parts of at most `most`, or of what one record says, in order, so that no more of the registry is
+        in memory at once.
 
         An end that comes in a later part is set in `Registration.removed` already.
         """
         reached, found = after, 0
         while reached < upto:
             with self._database.reading():
-                rows = self._registry_rows(reached, upto, most)
+                rows, whole = self._registry_rows(reached, upto, most)
                 found += len(rows)
-                whole = len(rows) < most
                 if whole and after == 0 and upto >= self.head():
                     self._check_found(found, *_REGISTRY)
-                starts = [row.position for row in rows if row.kind == Kind.SUBSCRIPTION]
+                starts = [id for row in rows if row.kind == Kind.SUBSCRIPTION for id in ids_of(row)]
                 later = {} if whole else self._ended_at(starts)
-            reached = upto if whole else rows[-1].position
+            first, reached = reached + 1, upto if whole else rows[-1].position
             if rows:
                 ends = {id: position for id, position in later.items() if position <= upto}
-                yield RegistrySlice(_changes(rows, ends), reached)
+                yield RegistrySlice(_changes(rows, ends, range(first, upto + 1)), reached)
 
-    def _registry_rows(self, after: int, upto: int, most: int) -> list[Row]:
-        rows = self._rows(
-            f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {REGISTRY_KINDS}"
-            " ORDER BY position LIMIT ?",
-            (after, upto, most),
-            _REGISTRY,
+    def _registry_rows(self, after: int, upto: int, most: int) -> tuple[list[Row], bool]:
+        """The rows that have a position in (`after`, `upto`], as many as have `most` positions, or one; and whether
+        these are all."""
+        rows: list[Row] = []
+        statement = (
+            f"SELECT * FROM record WHERE position > ?1 AND position < ?2 + {LONGEST_SPAN} AND kind IN {REGISTRY_KINDS}"
+            f" AND position - {SPAN} < ?2 ORDER BY position"
         )
-        self._refuse_twice([row.position for row in rows])
-        return rows
+        with closing(self._database.each(statement, (after, min(upto, _LAST)))) as found:
+            for row in self._verified(found, _REGISTRY):
+                most -= len(ids_of(row)) if row.kind == Kind.SUBSCRIPTION else 1
+                if most < 0 and rows:
+                    return rows, False
+                if rows:
+                    self._refuse_twice([rows[-1].position, row.position])
+                rows.append(row)
+        return rows, True
 
     def next_registry_change(self, after: int) -> int | None:
         """The first position beyond `after` that changes the registry."""
         rows = self._database.ask(
-            f"SELECT min(position) FROM record WHERE position > ? AND kind IN {REGISTRY_KINDS}", (after,)
+            f"SELECT position, {SPAN} FROM record WHERE position > ? AND kind IN {REGISTRY_KINDS} ORDER BY 1 LIMIT 1",
+            (after,),
         )
-        return None if not rows or rows[0][0] is None else int(rows[0][0])
+        return max(after, int(rows[0][0]) - int(rows[0][1])) + 1 if rows else None
 
     def live_registrations(self, at: int | None = None) -> list[Registration]:
         """Those that a publication at the next position after `at` (default: the head) is evaluated against, by id."""
@@ -111,24 +126,24 @@ class JournalFile(Records, JournalReader):
 
     def count_live(self, now: int) -> int:
         """How many registrations are live and have a lease that is not over at `now`, in microseconds since 1970."""
-        statement = "SELECT (SELECT count(*) FROM live) - (SELECT count(*) FROM lease WHERE end <= ?)"
+        over = "SELECT coalesce(sum(last - first + 1), 0) FROM lease WHERE end <= ?"
+        statement = f"SELECT (SELECT count(*) FROM live) - ({over})"
         return sum(int(count) for (count,) in self._database.ask(statement, (now,)))
 
     def ticket_hash(self, id: int) -> bytes:
         """Of the ticket of registration `id`; empty where it was given none."""
-        return next(map(read_ticket, self._rows_at([id], Kind.SUBSCRIPTION)), b"")
+        with self._database.lock:
+            return next((block.ticket(id) for id, block in self._blocks_with([id])), b"")
 
     def lease_ends(self, ids: Sequence[int] | None = None) -> dict[int, int]:
         """When the leases of live registrations end (of all, or of those among `ids`), in microseconds since 1970; one
         without an end is not there."""
-        statement = "SELECT registration, end, crc FROM lease"
+        leases = read_leases(self._database, ids)
         if ids is None:
-            rows = self._database.ask(f"{statement} ORDER BY registration")
-        else:
-            rows = self._ask_in(f"{statement} WHERE registration", ids)
-        for id, end, crc in rows:
-            verify(crc, self.where, f"the lease of {id}", "", (id, end))
-        return {id: end for id, end, _ in rows}
+            return {id: end for shared, end in leases for id in shared}
+        wanted = sorted({*ids})
+        some = ((wanted[bisect_left(wanted, of.start) : bisect_left(wanted, of.stop)], end) for of, end in leases)
+        return {id: end for shared, end in some for id in shared}
 
     # ---- documents, files, settings ---------------------------------------------------------------------------------
 
@@ -197,12 +212,14 @@ class JournalFile(Records, JournalReader):
             check_end(path, self.head(), mark)
 
 
-def _changes(rows: Sequence[Row], ends: Mapping[int, int]) -> RegistryChanges:
-    """Those that rows of the registry tell, in order; `ends`: the removals of some that other rows tell."""
+def _changes(rows: Sequence[Row], ends: Mapping[int, int], positions: range) -> RegistryChanges:
+    """Those that rows of the registry tell of `positions`, in order; `ends`: the removals of some that other rows
+    tell."""
     removed = {row.number: row.position for row in rows if row.kind in ENDS}
-    added = [
-        read_registration(row, removed.get(row.position) or ends.get(row.position))
-        for row in rows
-        if row.kind == Kind.SUBSCRIPTION
-    ]
+    added: list[Registration] = []
+    for row in rows:
+        if row.kind == Kind.SUBSCRIPTION:
+            block = SubscriptionBlock(row)
+            ids = range(max(block.ids.start, positions.start), min(block.ids.stop, positions.stop))
+            added += [block.registration(id, removed.get(id) or ends.get(id)) for id in ids]
     return RegistryChanges(added, [(RegistrationId(id), position) for id, position in removed.items()])

@@ -9,14 +9,13 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import IntEnum
 from functools import lru_cache
-from json.encoder import encode_basestring_ascii
 from threading import Lock
 from typing import Any, NamedTuple
 
 from triplecast.errors import InputError, StorageFault
 from triplecast.model.events import Event, Removal, TaxonomyVersion
 from triplecast.model.publication import Attachments, Draft, Position, Publication, Reject
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import Registration
 from triplecast.sqlite import Format
 from triplecast.storage_faults import RESTORE
 
@@ -33,7 +32,8 @@ class Kind(IntEnum):
     REMOVAL = 2
     """name: graph, number: the version that was the latest."""
     SUBSCRIPTION = 3
-    """name: the subscriber's id, body: JSON of the other fields."""
+    """One call's, or some of them (`journal.subscription_blocks`). flags: how many, position: of the last, name: the
+    id of the first, digest: hashes of tickets, body: all else."""
     CANCELLATION = 4
     """number: the registration's id, name: its name."""
     REJECT = 5
@@ -50,7 +50,7 @@ class Kind(IntEnum):
 
 JOURNAL = Format(
     application=0x54524A31,
-    version=1,
+    version=2,
     former=0x54434A31,
     schema="""
 CREATE TABLE record(
@@ -66,8 +66,9 @@ CREATE TABLE document(
     digest BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE live(name TEXT PRIMARY KEY, registration INTEGER NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE ended(registration INTEGER PRIMARY KEY, position INTEGER NOT NULL, crc INTEGER NOT NULL);
-CREATE TABLE lease(registration INTEGER PRIMARY KEY, end INTEGER NOT NULL, crc INTEGER NOT NULL);
-CREATE INDEX lease_end ON lease(end, registration);
+CREATE TABLE lease(
+    last INTEGER PRIMARY KEY, first INTEGER NOT NULL, end INTEGER NOT NULL, crc INTEGER NOT NULL);
+CREATE INDEX lease_end ON lease(end, last);
 CREATE TABLE record_count(kind INTEGER PRIMARY KEY, records INTEGER NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE file(
     path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL,
@@ -108,14 +109,20 @@ EVENTS = (Kind.PUBLICATION, Kind.REMOVAL, Kind.TAXONOMY)
 UNINDEXED_KINDS = f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.TAXONOMY:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d})"
 """Those that are read in order of position, without a partial index; the others are counted by theirs."""
 
+LONGEST_SPAN = 64
+"""Most subscriptions of one record: whoever reads one reads them all."""
+
+SPAN = "max(flags * (kind = 3), 1)"
+"""How many positions a record of the registry takes, the last its own."""
+
 COUNT_INDEXED = (
-    "SELECT (SELECT count(*) FROM record INDEXED BY registry"
+    f"SELECT (SELECT coalesce(sum(min(position, ?2) - max(position - {SPAN}, ?1)), 0) FROM record INDEXED BY registry"
     f" WHERE kind IN ({Kind.SUBSCRIPTION:d}, {Kind.CANCELLATION:d}, {Kind.LEASE_END:d})"
-    " AND position > ?1 AND position <= ?2)"
+    f" AND position > ?1 AND position < ?2 + {LONGEST_SPAN} AND position - {SPAN} < ?2)"
     f" + (SELECT count(*) FROM record INDEXED BY reject WHERE kind = {Kind.REJECT:d}"
     " AND position > ?1 AND position <= ?2)"
 )
-"""How many records of the other kinds the partial indexes have in a range of positions."""
+"""How many positions of a range the partial indexes have records of the other kinds for."""
 
 REGISTRY_KINDS = f"({Kind.SUBSCRIPTION:d}, {Kind.CANCELLATION:d}, {Kind.LEASE_END:d})"
 """As the partial index ``registry`` has them, for the planner to see that it applies."""
@@ -124,7 +131,6 @@ _LABELS = ("none", "canonical", "input")
 _DATASET = 4
 _ATTACHED = 8
 """Times how many attachments a publication has."""
-_END, _TICKET = "end", "ticket"
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -154,7 +160,7 @@ class Writing:
 
     def add(self, row: Row) -> Position:
         self.rows.append(row)
-        self.next = Position(self.next + 1)
+        self.next = Position(row.position + 1)
         return row.position
 
 
@@ -168,36 +174,6 @@ def publication_row(position: Position, draft: Draft, version: int, at: int) -> 
     kind = int(Kind.PUBLICATION)
     crc = checksum(draft.graph, (position, kind, version, at, flags), draft.digest, draft.quads)
     return Row(position, kind, draft.graph, version, at, flags, draft.digest, crc, draft.quads)
-
-
-def subscription_row(
-    position: Position, subscription: Subscription, at: int, end: int | None, ticket: bytes, source: str
-) -> Row:
-    """`end` of its lease, `ticket`: the hash of its ticket, empty for none."""
-    usual = _json_behind(
-        subscription.language, subscription.scope, subscription.entailment, subscription.owner, source, end
-    )
-    secret = f', "{_TICKET}": "{ticket.hex()}"' if ticket else ""
-    body = f'{{"text": {_json(subscription.text)}{usual}{secret}}}'.encode()
-    name = subscription.name
-    crc = checksum(name, (position, 3, 0, at, 0), b"", body)
-    return Row(position, 3, name, 0, at, 0, b"", crc, body)
-
-
-@lru_cache(maxsize=256)
-def _json_behind(
-    language: object, scope: object, entailment: object, owner: object, source: object, end: int | None
-) -> str:
-    """The fields between a subscription's text and its ticket, which many have in common."""
-    fields = {"language": language, "scope": scope, "entailment": entailment, "owner": owner, "source": source}
-    until = "" if end is None else f', "{_END}": {end}'
-    return "".join(f', "{name}": {_json(value)}' for name, value in fields.items()) + until
-
-
-def _json(value: object) -> str:
-    if value is None:
-        return "null"
-    return encode_basestring_ascii(value) if isinstance(value, str) else json.dumps(value)
 
 
 def reject_row(position: Position, reject: Reject, at: int) -> Row:
@@ -222,23 +198,10 @@ def attached_to(row: Row) -> int:
     return row.flags // _ATTACHED
 
 
-def read_registration(row: Row, removed: int | None = None) -> Registration:
-    fields = {name: value for name, value in json.loads(row.body).items() if name not in (_END, _TICKET)}
-    source = fields.pop("source")
-    ended = None if removed is None else Position(removed)
-    return Registration(RegistrationId(row.position), Subscription(row.name, **fields), ended, source)
-
-
-def read_end(row: Row) -> int | None:
-    """Of the lease that a subscription or renewal was given."""
-    body = json.loads(row.body)
-    end = body.get(_END) if row.kind == Kind.SUBSCRIPTION else body
+def read_renewal(row: Row) -> int | None:
+    """The end that a lease was given."""
+    end = json.loads(row.body)
     return None if end is None else int(end)
-
-
-def read_ticket(row: Row) -> bytes:
-    """The hash of a subscription's ticket; empty where it has none."""
-    return bytes.fromhex(json.loads(row.body).get(_TICKET, ""))
 
 
 def read_reject(row: Row) -> Reject:
@@ -249,7 +212,8 @@ def verify_row(fields: tuple[Any, ...], where: str) -> Row:
     """The row, or a `StorageFault` where it is not what was written."""
     row = Row(*fields)
     numbers = (row.position, row.kind, row.number, row.written_at, row.flags)
-    verify(row.crc, where, f"record {row.position}", row.name, numbers, row.digest, row.body)
+    named = f" (subscription {row.name!r} and those with it)" if row.kind == Kind.SUBSCRIPTION else ""
+    verify(row.crc, where, f"record {row.position}{named}", row.name, numbers, row.digest, row.body)
     return row
 
 

@@ -5,8 +5,10 @@ Each row is verified, and none is skipped.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
-from collections.abc import Container, Mapping, Sequence
+from collections import deque
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -23,10 +25,10 @@ from triplecast.journal.record import (
     Row,
     attached_to,
     read_event,
-    read_registration,
     verify,
     verify_row,
 )
+from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
 from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.events import Event, TaxonomyVersion
 from triplecast.model.operators import Operator, OperatorSet
@@ -192,8 +194,8 @@ class Records:
         wanted = sorted(set(ids))
         with self._database.lock:
             ended = self._ended_at(wanted)
-            rows = self._rows_at(wanted, Kind.SUBSCRIPTION)
-        return [read_registration(row, ended.get(row.position)) for row in rows]
+            blocks = [*self._blocks_with(wanted)]
+        return [block.registration(id, ended.get(id)) for id, block in blocks]
 
     def registrations_at(self, positions: Sequence[int]) -> list[Registration]:
         """The registrations that records at all these `positions` added. Raises `StorageFault` where one did not."""
@@ -226,16 +228,33 @@ class Records:
 
     def _rows(self, statement: str, values: Sequence[object] = (), kinds: Container[int] | None = None) -> list[Row]:
         """The rows of a statement; `kinds` are those that a partial index may lead to, which SQLite does not check."""
-        rows = [verify_row(fields, self.where) for fields in self._database.ask(statement, values)]
-        for row in rows:
+        return [*self._verified(self._database.ask(statement, values), kinds)]
+
+    def _verified(self, rows: Iterable[tuple[Any, ...]], kinds: Container[int] | None = None) -> Iterator[Row]:
+        for fields in rows:
+            row = verify_row(fields, self.where)
             if kinds is not None and row.kind not in kinds:
                 raise StorageFault(self.where, f"record {row.position} is not what an index of the file says", RESTORE)
-        return rows
+            yield row
 
     def _rows_at(self, positions: Sequence[int], kind: Kind) -> list[Row]:
         """The records of a kind among those at `positions`, in order."""
         statement = f"SELECT * FROM record WHERE kind = {kind:d} AND position"
         return sorted(verify_row(fields, self.where) for fields in self._ask_in(statement, positions))
+
+    def _blocks_with(self, ids: Sequence[int]) -> Iterator[tuple[int, SubscriptionBlock]]:
+        """The registrations among `ids`, ascending, each with the subscriptions of its record."""
+        following = "SELECT (SELECT min(position) FROM record WHERE position >= value) FROM json_each(?)"
+        statement = f"SELECT * FROM record WHERE kind = {Kind.SUBSCRIPTION:d} AND position IN ({following}) ORDER BY 1"
+        left = deque(ids)
+        for start in range(0, len(ids), KEYS_AT_ONCE):
+            for row in self._rows(statement, [json.dumps(ids[start : start + KEYS_AT_ONCE])]):
+                block = None
+                while left and left[0] <= row.position:
+                    id = left.popleft()
+                    if id in ids_of(row):
+                        block = block or SubscriptionBlock(row)
+                        yield id, block
 
     def _counted(self, kind: int) -> int:
         """How many records of one of the `COUNTED` kinds there are."""

@@ -14,6 +14,7 @@ from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, StorageFault
 from triplecast.journal.interface import RegistryChanges, RegistrySlice
 from triplecast.journal.last_commit import Fresh, LastCommit, NewRegistrations
+from triplecast.journal.leases import drop_ended
 from triplecast.journal.operator_data import write_attachments
 from triplecast.journal.reader import JournalFile
 from triplecast.journal.record import (
@@ -345,13 +346,9 @@ class JournalWriter(JournalFile):
         writing = Writing(last.head + 1, max(read_clock(self._clock), last.written_at))
         if last.first_end is None or last.first_end > writing.at:
             return writing
-        over = self._database.ask(
-            "SELECT registration, end, crc FROM lease WHERE end <= ? ORDER BY end, registration", (writing.at,)
-        )
-        for id, end, crc in over:
-            verify(crc, self.where, f"the lease of {id}", "", (id, end))
-        found = {of.id: of for of in self.registrations_at([id for id, _, _ in over])}
-        for id, _, _ in over:
+        over = drop_ended(self._database, writing.at)
+        found = {int(of.id): of for of in self.registrations_at(over)}
+        for id in over:
             self._write_end(writing, Kind.LEASE_END, found[id])
         return writing
 
@@ -362,11 +359,10 @@ class JournalWriter(JournalFile):
             self._database.run("INSERT OR REPLACE INTO record_count VALUES (?, ?, ?)", [row])
 
     def _write_end(self, writing: Writing, kind: Kind, registration: Registration) -> Position:
-        """End a live registration; return the position of its end."""
+        """End a live registration, whose lease is dropped already; return the position of its end."""
         id, name = int(registration.id), registration.subscription.name
         position = writing.add(row_of(kind, writing.next, name, writing.at, number=id))
         self._database.run("DELETE FROM live WHERE name = ?", [(name,)])
-        self._database.run("DELETE FROM lease WHERE registration = ?", [(id,)])
         self._database.run("INSERT INTO ended VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
         return position
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 
 from lark.lexer import Token
@@ -13,7 +14,7 @@ from triplecast.languages.dialect import Dialect, Parsed
 from triplecast.languages.rdql import RDQL, sources
 from triplecast.languages.rdql import TOKEN as RDQL_TOKEN
 from triplecast.languages.sparql import SPARQL
-from triplecast.languages.template import SlotKind, Template, fill, parse_whole, shared_cache, text_of
+from triplecast.languages.template import SlotKind, Template, TemplateCache, fill, parse_whole, shared_cache, text_of
 from triplecast.languages.tokens import TOKEN, open_source
 from triplecast.model.algebra import Query, Term, Variable, to_ntriples
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
@@ -66,7 +67,14 @@ def parse_template(
 ) -> tuple[Template, tuple[str, ...]]:
     """The text's template and the constants lifted out of it, in N-Triples form:
     ``fill(template.query, constants) == parse_query(text)``. Raises what `parse_query` raises."""
-    return shared_cache(_dialect(language, name), operators).read(text, name)
+    if language not in _DIALECTS:
+        _dialect(language, name)
+    return _cache_of(language, operators).read(text, name)
+
+
+@lru_cache(maxsize=16)
+def _cache_of(language: str, operators: OperatorSet) -> TemplateCache:
+    return shared_cache(_dialect(language), operators)
 
 
 def prefixes_of(text: str, language: str = "sparql") -> Mapping[str, str]:

@@ -64,6 +64,8 @@ class Dialect(NamedTuple):
     terminal: Callable[[str], str]
     piece: Callable[[str, Namespace], str | None]
     """A token's part in a template's name; None where its terminal is enough (`template`)."""
+    is_chunked: bool
+    """Whether `tokens.tokens_of_chunk` cuts its bodies."""
 
 
 class _TokenLexer(Lexer):

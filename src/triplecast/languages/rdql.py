@@ -350,4 +350,4 @@ def _piece(token: str, namespace: Namespace) -> str | None:
     return None
 
 
-RDQL = Dialect(parse, _cut, lambda declarations: 0, _namespace, terminal, _piece)
+RDQL = Dialect(parse, _cut, lambda declarations: 0, _namespace, terminal, _piece, False)

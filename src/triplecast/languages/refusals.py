@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
 from triplecast.errors import QueryRefused
-from triplecast.languages.vocabularies import bare_namespace
+from triplecast.languages.vocabularies import bare_namespace, doubt_iri
 from triplecast.model.entailment import FUNCTION_MARKS, FUNCTIONS
 from triplecast.model.operators import OperatorSet
 from triplecast.operators.failure_hints import describe_missing
@@ -19,6 +19,7 @@ MAX_CHARACTERS = 1_000_000
 MAX_TOKENS = 100_000
 MAX_NESTING = 100
 """Brackets of all kinds, open at once."""
+_NAMES_KEPT = 100_000
 MAX_DEPTH = 100
 """Nodes on any way from a query's root to a leaf of its algebra.
 
@@ -191,6 +192,27 @@ def warn_undeclared(iri: str, operators: OperatorSet) -> str | None:
     if namespace == GEOF or split_name(namespace[:-1])[1].lower() in _OPERATOR_FOLDERS:
         return f"{warning}; if it is an operator, {HOW_TO_DECLARE}"
     return None
+
+
+class OrdinaryNames(set[str]):
+    """Constants of which neither `warn_undeclared` nor `doubt_iri` has anything to say; bounded."""
+
+    def __init__(self, operators: OperatorSet) -> None:
+        super().__init__()
+        self._operators = operators
+
+    def learn(self, names: Iterable[str]) -> None:
+        """Add the ordinary ones among some constants."""
+        if len(self) > _NAMES_KEPT:
+            self.clear()
+        told = ((name, doubt_iri(name[1:-1]) or warn_undeclared(name[1:-1], self._operators)) for name in names)
+        self.update(name for name, warning in told if warning is None)
+
+
+@lru_cache(maxsize=16)
+def ordinary_names(operators: OperatorSet) -> OrdinaryNames:
+    """The process's for these operators."""
+    return OrdinaryNames(operators)
 
 
 @lru_cache(maxsize=16)

@@ -69,4 +69,4 @@ def _piece(token: str, namespace: Namespace) -> str | None:
     return None
 
 
-SPARQL = Dialect(parse, _cut, lambda prologue: len(find_tokens(prologue)), _namespace, terminal, _piece)
+SPARQL = Dialect(parse, _cut, lambda prologue: len(find_tokens(prologue)), _namespace, terminal, _piece, True)

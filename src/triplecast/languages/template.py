@@ -18,6 +18,7 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QuerySyntaxError
 from triplecast.languages import context, fulltext
+from triplecast.languages.chunks import MARK, ChunkedTexts, ChunkTables, ConstantPlaces
 from triplecast.languages.dialect import Dialect, Parsed
 from triplecast.languages.operators import is_magic
 from triplecast.languages.prefixes import Namespace
@@ -110,14 +111,13 @@ _ENTRIES = 20_000
 _WORDS = 100_000
 _PROLOGUES = 1_000
 _FIXED = frozenset({context.TYPE, context.NIL, context.FIRST, context.REST})
-_MARK = "\x01"
 
 
 def _literal_piece(terminal: str, kind: SlotKind) -> str:
-    return f"{_MARK}{terminal}|{kind.datatype}|{kind.value_class:d}|{kind.exact:d}"
+    return f"{MARK}{terminal}|{kind.datatype}|{kind.value_class:d}|{kind.exact:d}"
 
 
-_IRI = _MARK + "i"
+_IRI = MARK + "i"
 _INTEGER = _literal_piece("INTEGER", SlotKind(XSD + "integer", ValueClass.EXACT, exact=True))
 _DECIMAL = _literal_piece("NUMBER", SlotKind(XSD + "decimal", ValueClass.EXACT, exact=True))
 
@@ -187,9 +187,9 @@ class _Pieces(dict[str, str]):
         iri = self.terms.plain(token)
         if iri:
             self.terms.keep(token, f"<{iri}>")
-            piece = f"{_MARK}<{iri}>" if is_magic(iri, self.operators) else _IRI
+            piece = f"{MARK}<{iri}>" if is_magic(iri, self.operators) else _IRI
         elif token[0] == "<" and token[-1] == ">" and self.terms.namespace.base is None:
-            piece = f"{_MARK}{token}" if is_magic(token[1:-1], self.operators) else _IRI
+            piece = f"{MARK}{token}" if is_magic(token[1:-1], self.operators) else _IRI
         elif token.isdigit() and token.isascii() and len(token) <= EXACT_DIGITS:
             piece = _INTEGER
         elif len(token) <= EXACT_DIGITS and _is_decimal(token):
@@ -206,9 +206,9 @@ class _Pieces(dict[str, str]):
         match self.dialect.terminal(token):
             case "IRI":
                 iri = self.terms.named(token)
-                return f"{_MARK}<{iri}>" if is_magic(iri, self.operators) else _IRI
+                return f"{MARK}<{iri}>" if is_magic(iri, self.operators) else _IRI
             case "STRING":
-                return _MARK + "s"
+                return MARK + "s"
             case "LITERAL" | "INTEGER" | "NUMBER" | "SIGNED" as kind:
                 return _literal_piece(kind, slot_kind(self.terms[token]))
             case "NIL":
@@ -221,18 +221,18 @@ class _Pieces(dict[str, str]):
 
 
 class _Reader(NamedTuple):
-    """The two tables of one prologue."""
+    """The tables of one prologue."""
 
     terms: _Terms
     pieces: _Pieces
+    chunks: ChunkTables
 
 
 class _Arrangement(NamedTuple):
     """A template and the places of its constants in the body's tokens followed by `fixed`."""
 
     template: Template
-    places: Callable[[list[str]], tuple[str, ...]]
-    fixed: list[str]
+    places: ConstantPlaces
     lowered: tuple[int, ...]
     texts: tuple[tuple[int, str], ...]
     """Constants that are texts of full-text functions, with the function."""
@@ -257,9 +257,13 @@ class TemplateCache:
         """Readers by base and prefixes, so that prologues that differ in comments or layout share one."""
         self._entries: dict[str, _Entry] = {}
         self._templates: dict[str, Template] = {}
+        self._chunked = ChunkedTexts[Template](_ENTRIES)
 
     def read(self, text: str, name: str | None = None) -> tuple[Template, tuple[str, ...]]:
         """Raises what the dialect's `parse` raises."""
+        return self._chunked.read(text) or self._read_tokens(text, name)
+
+    def _read_tokens(self, text: str, name: str | None) -> tuple[Template, tuple[str, ...]]:
         resolved = open_source(text, name).text if len(text) > MAX_CHARACTERS or "\\" in text else text
         declarations, tokens = self._dialect.cut(resolved)
         try:
@@ -273,6 +277,9 @@ class TemplateCache:
                     constants = _pick(found, tokens, reader.terms)
                     for constant, function in found.texts:
                         fulltext.check_text(function, text_of(constants[constant]))
+                    if self._dialect.is_chunked and not found.lowered and not found.texts:
+                        places, end = found.places, len(declarations)
+                        self._chunked.teach(text, end, reader.chunks, entry.pinned, places, _choose, found.template)
                     return found.template, constants
         except (ValueError, QuerySyntaxError):
             parse_whole(self._dialect, text, name, self._operators)
@@ -289,7 +296,8 @@ class TemplateCache:
         reader = self._meanings.get(meaning)
         if reader is None:
             terms = _Terms(namespace)
-            reader = self._meanings[meaning] = _Reader(terms, _Pieces(terms, self._dialect, self._operators))
+            pieces = _Pieces(terms, self._dialect, self._operators)
+            reader = self._meanings[meaning] = _Reader(terms, pieces, ChunkTables(pieces, terms))
         self._readers[declarations] = reader
         return reader
 
@@ -328,7 +336,9 @@ class TemplateCache:
         if len(entry.arrangements) >= _ENTRIES:
             entry.arrangements.clear()
         terms = tuple([to_ntriples(parsed.namespace.term(str(parsed.tokens[number + skipped]))) for number in pinned])
-        entry.arrangements[terms] = _Arrangement(template, _places(places), fixed, tuple(lowered), tuple(texts))
+        entry.arrangements[terms] = _Arrangement(
+            template, ConstantPlaces(places, _choose(places), fixed), tuple(lowered), tuple(texts)
+        )
         return template, tuple(constants)
 
     def _intern(self, query: Query, kinds: tuple[SlotKind, ...], notes: tuple[str, ...]) -> Template:
@@ -338,16 +348,15 @@ class TemplateCache:
         return self._templates.setdefault(key, Template(key, query, kinds, notes))
 
 
-def _places(places: list[int]) -> Callable[[list[str]], tuple[str, ...]]:
+def _choose(places: list[int]) -> Callable[[list[str]], tuple[str, ...]]:
     if len(places) > 1:
         return itemgetter(*places)
     return lambda tokens: tuple([tokens[place] for place in places])
 
 
 def _pick(found: _Arrangement, tokens: list[str], terms: _Terms) -> tuple[str, ...]:
-    if found.fixed:
-        tokens += found.fixed
-    constants = tuple(map(terms.__getitem__, found.places(tokens)))
+    places = found.places
+    constants = tuple(map(terms.__getitem__, places.choice(tokens + places.fixed)))
     if found.lowered:
         terms_lowered = ((place, from_ntriples(constants[place])) for place in found.lowered)
         lowered = {place: to_ntriples(_lower(term)) for place, term in terms_lowered}  # type: ignore[arg-type]

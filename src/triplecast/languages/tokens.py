@@ -159,6 +159,14 @@ def find_tokens(text: str, start: int = 0) -> list[str]:
     return found
 
 
+def tokens_of_chunk(chunk: str) -> tuple[str, ...] | None:
+    """The tokens of a piece of ASCII text without quotation marks and white space; None where the last may go on."""
+    try:
+        return _chunks()[chunk]
+    except _Spans:
+        return None
+
+
 class _Spans(Exception):
     """A token that begins in this chunk may go on behind the white space."""
 

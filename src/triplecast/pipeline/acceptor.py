@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from triplecast.crash_points import reach
 from triplecast.ingest import ParsedDocument, Parser
-from triplecast.ingest.inbox import Look, describe_ignored, scan_inbox
+from triplecast.ingest.inbox import InboxFile, Look, describe_ignored, list_arrived, scan_inbox
 from triplecast.ingest.inbox_files import DocumentGroup, is_whole, overrun, read_groups, seconds_to_next_try
 from triplecast.journal import Journal
 from triplecast.model.printable import printable_name
@@ -46,12 +46,15 @@ class Acceptor:
         parser: Parser,
         dataset: bool,
         report: Callable[[Reject | str], None],
+        committed: Callable[[], None] = lambda: None,
     ) -> None:
+        """`committed` is called after each commit."""
         self._inbox = inbox
         self._journal = journal
         self._parser = parser
         self._dataset = dataset
         self._report = report
+        self._committed = committed
         self._known = dict(journal.sources())
         self._whole = {source: state for source, state in self._known.items() if is_whole(state)}
         self._again: dict[str, float] = {}
@@ -75,9 +78,19 @@ class Acceptor:
         scan = scan_inbox(self._inbox, self._whole, self._looks, now)
         self._looks = dict(scan.looks)
         self._report_ignored(scan.ignored)
+        self._take(scan.ready, now, stop)
+        return Looked(frozenset(self._looks), bool(scan.ready))
+
+    def take(self, arrived: Iterable[tuple[str, ...]], now: float, stop: threading.Event) -> None:
+        """Take files at paths below the inbox that are complete (`ingest.arrivals`), as `look` does."""
+        self._take(list_arrived(self._inbox, arrived, self._whole), now, stop)
+
+    def _take(self, ready: Sequence[InboxFile], now: float, stop: threading.Event) -> None:
+        if not ready:
+            return
         with ThreadPoolExecutor(1, "triplecast-parsing") as parsing:
             pending: tuple[DocumentGroup, Future[list[ParsedDocument]]] | None = None
-            for group in read_groups(self._inbox, scan.ready, self._known, self._dataset):
+            for group in read_groups(self._inbox, ready, self._known, self._dataset):
                 following = (group, parsing.submit(self._parser.parse, group.documents))
                 if pending is not None:
                     self._commit(now, *pending)
@@ -86,7 +99,6 @@ class Acceptor:
                     break
             if pending is not None:
                 self._commit(now, *pending)
-        return Looked(frozenset(self._looks), bool(scan.ready))
 
     def _report_ignored(self, ignored: tuple[str, ...]) -> None:
         """Report each file once."""
@@ -108,6 +120,7 @@ class Acceptor:
                 )
         reach("inbox.taken")
         acceptance = self._journal.commit_documents(drafts, rejects, sources)
+        self._committed()
         new = sum(accepted.outcome == "accepted" for accepted in acceptance.accepted)
         self.taken.accepted += new
         self.taken.unchanged += len(drafts) - new

@@ -1,21 +1,12 @@
-"""How far the next batch may go: written for the source's process, to one small file that is replaced whole.
-
-The journal says which publications there are; the horizon says which index answers for them. It is no state of
-record: a run writes it anew before its first batch.
-"""
+"""How far the next batch may go. The journal says which publications there are; the horizon says which index answers
+for them."""
 
 from __future__ import annotations
 
-import json
-import os
 import threading
-from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.index import Snapshot
-from triplecast.storage_faults import storage_faults
-
-FILE = "horizon.json"
 
 SMALLEST, LARGEST = 512, 32_768
 """Journal positions a batch may span from its first publication on: what each batch costs whatever it holds (0.3 s on
@@ -36,14 +27,6 @@ class Horizon(NamedTuple):
     """It holds every registry record up to this position."""
     batch: int
     """Journal positions that the next batch may span from its first publication on."""
-
-
-def read_horizon(folder: Path) -> Horizon | None:
-    """The driver's last word; None before its first."""
-    try:
-        return Horizon(**json.loads((folder / FILE).read_bytes()))
-    except FileNotFoundError:
-        return None
 
 
 def next_end(start: int, first: int | None, head: int, change: int | None, batch: int) -> int:
@@ -69,23 +52,19 @@ def next_batch(batch: int, publications: int, rows: int, seconds: float) -> int:
     return max(1, min(LARGEST, most, max(SMALLEST, round(wanted))))
 
 
-class HorizonFile:
-    """The writing side: two threads move it, the registry's the index and the sink the span."""
+class MovingHorizon:
+    """The horizon of a run: the registry's thread moves the index, the sink the span; whoever plans reads `now`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._now: Horizon | None = None
-        self._path.unlink(missing_ok=True)
-
-    @property
-    def now(self) -> Horizon | None:
-        return self._now
+        self._news = threading.Event()
+        self.now: Horizon | None = None
 
     def cover(self, manifest: str, covers: int) -> None:
         """A new index, which must be on disk before this is called."""
         with self._lock:
-            self._write(Horizon(manifest, covers, self._now.batch if self._now else SMALLEST))
+            self.now = Horizon(manifest, covers, self.now.batch if self.now else SMALLEST)
+        self.wake()
 
     def cover_snapshot(self, snapshot: Snapshot) -> None:
         """The same, of the snapshot that the registry published."""
@@ -94,14 +73,14 @@ class HorizonFile:
     def learn(self, publications: int, rows: int, seconds: float) -> None:
         """Adapt the span to what a batch took."""
         with self._lock:
-            if self._now is not None:
-                batch = next_batch(self._now.batch, publications, rows, seconds)
-                if batch != self._now.batch:
-                    self._write(self._now._replace(batch=batch))
+            if self.now is not None:
+                self.now = self.now._replace(batch=next_batch(self.now.batch, publications, rows, seconds))
 
-    def _write(self, horizon: Horizon) -> None:
-        temporary = self._path.with_suffix(".tmp")
-        with storage_faults(self._path):
-            temporary.write_text(json.dumps(horizon._asdict()))
-            os.replace(temporary, self._path)
-        self._now = horizon
+    def wake(self) -> None:
+        """End a wait: there is something to plan."""
+        self._news.set()
+
+    def wait(self, seconds: float) -> None:
+        """Return after so many seconds, or when somebody has called `wake` since the last wait."""
+        self._news.wait(seconds)
+        self._news.clear()

@@ -1,4 +1,4 @@
-"""Spark jobs that call operators, beside the streaming query, so that nothing else waits for them.
+"""Spark jobs that call operators, beside the matching, so that nothing else waits for them.
 
 One thread takes pending pairs from the driver, in order of position, and has a small job decide them. A kill anywhere
 leaves the pairs open; the next start calls again, except for results that the journal has.
@@ -9,19 +9,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from triplecast.pipeline.horizon import read_horizon
-from triplecast.pipeline.rows import MATCHES, spark_schema
+from triplecast.pipeline.horizon import MovingHorizon
+from triplecast.pipeline.jobs import JobGroup
 from triplecast.pipeline.sink import AnsweredOtherwise, Sink
-from triplecast.pipeline.stages import AskedSlice, Stage, ask_slices
+from triplecast.pipeline.stages import AskedSlice, Stage, ask_slice
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,13 +37,14 @@ _GROUP = "triplecast-operators"
 class OperatorJobs:
     """The thread that starts the jobs, beside one query. What fails in it, `check` raises."""
 
-    def __init__(self, spark: SparkSession, stage: Stage, sink: Sink, cores: int) -> None:
+    def __init__(self, spark: SparkSession, stage: Stage, sink: Sink, horizon: MovingHorizon, cores: int) -> None:
         self._spark = spark
+        self._jobs = JobGroup(spark.sparkContext, _GROUP)
         self._stage = stage
         self._sink = sink
+        self._horizon = horizon
         self._cores = cores
         self._ending = threading.Event()
-        self._asking = threading.Event()
         self._thread = ThreadPoolExecutor(1, _GROUP)
         self._work = self._thread.submit(self._repeat)
 
@@ -60,14 +59,9 @@ class OperatorJobs:
         from pyspark.errors import PySparkException
 
         self._ending.set()
-        abandoned = False
-        while not wait([self._work], 0.2).done:
-            with self._sink.committing, suppress(Py4JError, OSError):
-                if self._asking.is_set():
-                    abandoned = True
-                    self._spark.sparkContext.cancelJobGroup(_GROUP)
+        self._jobs.abandon(self._work)
         self._thread.shutdown()
-        if kind is None and not abandoned:
+        if kind is None and not self._jobs.abandoned:
             with suppress(Py4JError, PySparkException, OSError):
                 self._work.result()
 
@@ -81,30 +75,19 @@ class OperatorJobs:
         while not self._ending.wait(_REST):
             with self._sink.committing:
                 batch = self._sink.driver.turns.next(time.monotonic(), size)
-            horizon = read_horizon(self._stage.folder) if batch else None
+            horizon = self._horizon.now
             if batch is None or horizon is None:
                 continue
             began = time.monotonic()
             slices = cut(batch.after, batch.positions, horizon.manifest, self._slots())
             try:
-                self._sink.settle(partial(self._ask, slices))
+                self._sink.settle(partial(self._jobs.run, ask_slice, self._stage, slices))
             except AnsweredOtherwise:
                 continue
             ended = time.monotonic()
             size = next_size(size, ended - began)
             with self._sink.committing:
                 self._sink.driver.turns.note_settled(batch, ended - began, ended)
-
-    def _ask(self, slices: Sequence[AskedSlice]) -> pa.Table:
-        """Run one job. Raises Spark's error when it is abandoned."""
-        self._spark.sparkContext.setJobGroup(_GROUP, "operators", interruptOnCancel=True)
-        numbers = self._spark.range(0, len(slices), 1, len(slices))
-        asked = numbers.mapInArrow(partial(ask_slices, self._stage, slices), spark_schema(MATCHES))
-        self._asking.set()
-        try:
-            return asked.toArrow()
-        finally:
-            self._asking.clear()
 
     def _slots(self) -> int:
         """Tasks at a time: one slot at least is left to the query, where there are two."""

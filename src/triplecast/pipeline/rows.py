@@ -1,8 +1,7 @@
 """The rows that travel between workers and driver, as Arrow batches, and how an `OutboxBatch` is cut into them.
 
-A *slice* is a range of journal positions and the manifest of the index that answers for it; documents do not travel,
-a worker reads them from the journal. What comes back is one row for each run of publications, its columns the buffers
-of an `OutboxBatch`: so 150,000 matches cost the JVM as little as ten.
+Documents do not travel, a worker reads them from the journal. What comes back is one row for each run of publications,
+its columns the buffers of an `OutboxBatch`: so 150,000 matches cost the JVM as little as ten.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from triplecast.model.open_rows import PairReason
 from triplecast.outbox import OpenPart, OutboxBatch
 from triplecast.outbox.chunk import digests_of, read_chunk, write_chunk
 
-SLICES = pa.schema([("after", pa.int64()), ("upto", pa.int64()), ("manifest", pa.string())])
 MATCHES = pa.schema(
     [
         ("after", pa.int64()),
@@ -47,12 +45,6 @@ are `OpenPart`s.
 ROW_BYTES = 32 << 20
 """Bindings in one row, unless one publication alone has more: buffers in the JVM stay small."""
 _PART = struct.Struct("<qqqq")
-_SPARK_TYPES = {pa.int64(): "bigint", pa.string(): "string", pa.binary(): "binary"}
-
-
-def spark_schema(schema: pa.Schema) -> str:
-    """The same columns in Spark's words."""
-    return ", ".join(f"{field.name} {_SPARK_TYPES[field.type]}" for field in schema)
 
 
 def to_rows(

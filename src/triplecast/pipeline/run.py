@@ -1,8 +1,8 @@
 """The run: an inbox and subscription files in, an outbox out, Spark between.
 
 Four threads of one process: the *registry's* keeps journal and index in step with the subscription files, the
-*acceptor's* takes documents into the journal, *Spark's* follows the journal into the outbox, and the caller's watches
-them, reports progress and ends them in order. They share the journal (one writer, one lock), the outbox and the
+*acceptor's* takes documents into the journal, *Spark's* has jobs follow the journal into the outbox, and the caller's
+watches them, reports progress and ends them in order. They share the journal (one writer, one lock), the outbox and the
 horizon; all else goes by position.
 """
 
@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -22,6 +22,7 @@ from triplecast.driver import Driver, open_outbox
 from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser
+from triplecast.ingest.arrivals import Arrivals
 from triplecast.ingest.document_files import check_broader
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
@@ -33,7 +34,7 @@ from triplecast.operators.asking.experience import Experience
 from triplecast.operators.operator_set import Declared, operator_set
 from triplecast.outbox import Outbox
 from triplecast.pipeline.acceptor import Acceptor
-from triplecast.pipeline.horizon import HorizonFile
+from triplecast.pipeline.horizon import MovingHorizon
 from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.report import Caller, Notice, Phase, ProgressReporter, Summary
 from triplecast.pipeline.sink import Sink
@@ -133,7 +134,7 @@ def run(
         parser = closing.enter_context(Parser(cores))
         running = _Run(sources, stage, journal, outbox, parser, broad_per_owner, caller or Caller(), once)
         closing.callback(running.close)
-        return running.follow(SparkSide(stage, running.sink, cores, running.notices.put, spark))
+        return running.follow(SparkSide(stage, running.sink, running.horizon, cores, running.notices.put, spark))
 
 
 class _Run:
@@ -154,7 +155,7 @@ class _Run:
         self._folder = stage.folder
         self._journal = journal
         self._outbox = outbox
-        horizon = HorizonFile(stage.folder)
+        self.horizon = horizon = MovingHorizon()
         self.sink = Sink(Driver(journal, outbox), outbox, horizon.learn, self.notices.put, keep_statistics(journal))
         index = IndexWriter(SegmentFolder(stage.folder / INDEX, journal.sole))
         self._upkeep = IndexUpkeep(
@@ -164,13 +165,14 @@ class _Run:
         self._files = FileSource(sources.subscriptions, self._registry, journal, self.notices.put)
         self._taxonomy = TaxonomyFiles(sources.taxonomy, sources.broader, journal, self.notices.put)
         self._taxonomy.start()
-        self._acceptor = Acceptor(sources.inbox, journal, parser, sources.dataset, self.notices.put)
+        self._acceptor = Acceptor(sources.inbox, journal, parser, sources.dataset, self.notices.put, horizon.wake)
         self._control: ControlServer | None = None
         self._reporter = ProgressReporter(
             caller, self.notices, journal, outbox, self._registry, self._files, self._acceptor, self.sink.matched
         )
         self._stop = caller.stop
         self._once = once
+        self._inbox = sources.inbox
         self._registered = threading.Event()
         self._drained = threading.Event()
         self._ending = threading.Event()
@@ -234,7 +236,20 @@ class _Run:
         if self._once:
             self._drain()
         else:
-            self._repeat(lambda: self._acceptor.look(time.monotonic(), self._ending).took)
+            with closing(Arrivals(self._inbox)) as arrivals:
+                self._repeat(lambda: self._look_at_inbox(arrivals), lambda rest: self._take_arrived(arrivals, rest))
+
+    def _look_at_inbox(self, arrivals: Arrivals) -> bool:
+        arrivals.refresh()
+        return self._acceptor.look(time.monotonic(), self._ending).took
+
+    def _take_arrived(self, arrivals: Arrivals, rest: float) -> bool:
+        """Take for `rest` seconds what arrives; return whether the run ends."""
+        until = time.monotonic() + rest
+        while not self._ending.is_set() and (left := until - time.monotonic()) > 0:
+            if arrived := arrivals.wait(min(left, LOOK_SECONDS)):
+                self._acceptor.take(arrived, time.monotonic(), self._ending)
+        return self._ending.is_set()
 
     def _drain(self) -> None:
         present = self._acceptor.look(time.monotonic(), self._ending).left
@@ -252,10 +267,12 @@ class _Run:
                 break
         self._drained.set()
 
-    def _repeat(self, look: Callable[[], bool]) -> None:
-        """Look until the end; after a look that took nothing, rest at least five times as long as it lasted."""
+    def _repeat(self, look: Callable[[], bool], pause: Callable[[float], bool] | None = None) -> None:
+        """Look until the end; after a look that took nothing, rest at least five times as long as it lasted. `pause`
+        spends a rest and returns whether the run ends."""
+        pause = pause or self._ending.wait
         rest = LOOK_SECONDS
-        while not self._ending.wait(rest):
+        while not pause(rest):
             began = time.monotonic()
             took = look()
             rest = LOOK_SECONDS if took else max(LOOK_SECONDS, 5 * (time.monotonic() - began))

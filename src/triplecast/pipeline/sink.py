@@ -87,11 +87,11 @@ class Sink:
         """Reported reasons why operators were unavailable."""
         self.matched = Matched()
 
-    def take(self, collect: Callable[[], pa.Table]) -> Left | None:
-        """Commit one micro-batch, which `collect` runs and returns as `MATCHES` rows, and return what it left to
-        another job. A failure is kept in `failure`, since Spark passes on only its text, and raised."""
+    def take(self, collect: Callable[[], pa.Table], began: float | None = None) -> Left | None:
+        """Commit one batch, which `collect` returns as `MATCHES` rows, and return what it left to another job. `began`:
+        when its job was started, on a monotonic clock, unless `collect` runs it. A failure is kept in `failure`."""
         self._left = None
-        self._write(collect, self._commit)
+        self._write(collect, self._commit, began)
         return self._left
 
     def settle(self, collect: Callable[[], pa.Table]) -> None:
@@ -108,9 +108,11 @@ class Sink:
         state = self._outbox.state
         return state.told, state.progress
 
-    def _write(self, collect: Callable[[], pa.Table], write: Callable[[list[Row], float], None]) -> None:
+    def _write(
+        self, collect: Callable[[], pa.Table], write: Callable[[list[Row], float], None], began: float | None = None
+    ) -> None:
         try:
-            began = time.monotonic()
+            began = time.monotonic() if began is None else began
             table = collect()
             reach("pipeline.batch-returned")
             with self.committing:

@@ -1,9 +1,9 @@
-"""What Spark's workers do with a batch, as functions from Arrow batches to Arrow batches that know nothing of Spark."""
+"""What Spark's workers do with a slice of positions, as functions to Arrow batches that know nothing of Spark."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,13 +15,14 @@ from triplecast.crash_points import reach
 from triplecast.evaluate import Evaluator
 from triplecast.index import INDEX, SegmentFolder, open_snapshot
 from triplecast.journal import BYTES_AT_ONCE
+from triplecast.kernels.compiling import FIRST, is_compiled, warm
 from triplecast.match import Matcher
 from triplecast.model.match import MatchStats
 from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.model.stored_rows import FORMAT, write_open_rows
 from triplecast.operators.asking import Asker, settle_stored
 from triplecast.outbox import OpenPart, OutboxBatch
-from triplecast.pipeline.readers import freeze_objects, journal_reader, outbox_reader
+from triplecast.pipeline.readers import journal_reader, outbox_reader
 from triplecast.pipeline.rows import to_arrow, to_rows
 
 ANSWERS_AT_ONCE = 32 << 20
@@ -46,6 +47,14 @@ class Stage:
         sys.path += [each for each in self.search_path if each not in sys.path]
 
 
+class MatchSlice(NamedTuple):
+    """Publications at positions in (after, upto], and the manifest of the index that answers for them."""
+
+    after: int
+    upto: int
+    manifest: str
+
+
 class AskedSlice(NamedTuple):
     """Publications with pending pairs: all of those at positions in (after, upto]."""
 
@@ -55,40 +64,10 @@ class AskedSlice(NamedTuple):
     positions: tuple[int, ...]
 
 
-def match_slices(stage: Stage, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The first stage, for ``mapInArrow``: `SLICES` in, `MATCHES` out. It decides what needs no operator of every
-    publication of each slice, in order of position."""
-    stage.extend_search_path()
-    for batch in batches:
-        for row in batch.to_pylist():
-            yield from match_slice(stage, row["manifest"], row["after"], row["upto"])
-    freeze_objects()
-
-
-def match_ranges(
-    stage: Stage, ranges: Sequence[tuple[int, int]], manifest: str, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Do the same for ``mapInArrow`` over the numbers (``id``) of ranges that an earlier job left."""
-    stage.extend_search_path()
-    for batch in batches:
-        for number in batch.column("id").to_pylist():
-            yield from match_slice(stage, manifest, *ranges[number])
-    freeze_objects()
-
-
-def ask_slices(
-    stage: Stage, slices: Sequence[AskedSlice], batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """The second stage, for ``mapInArrow`` over the numbers (``id``) of the slices: it calls operators."""
-    stage.extend_search_path()
-    for batch in batches:
-        for number in batch.column("id").to_pylist():
-            yield from ask_slice(stage, slices[number])
-    freeze_objects()
-
-
-def match_slice(stage: Stage, manifest: str, after: int, upto: int) -> Iterator[pa.RecordBatch]:
-    """Yield the matches of the publications at positions in (`after`, `upto`]; one row at least."""
+def match_slice(stage: Stage, slice: MatchSlice) -> Iterator[pa.RecordBatch]:
+    """The first stage: decide what needs no operator of a slice's publications, in order of position. Yield `MATCHES`,
+    one row at least."""
+    after, upto, manifest = slice
     journal, matcher = journal_reader(stage.folder), _matcher(stage.operators)
     snapshot = open_snapshot(SegmentFolder(stage.folder / INDEX), manifest)
     any_sent, sent = False, 0
@@ -113,7 +92,8 @@ def match_slice(stage: Stage, manifest: str, after: int, upto: int) -> Iterator[
 
 
 def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
-    """Yield what becomes of the pending pairs of a slice's publications, and the results of operators."""
+    """The second stage: call operators. Yield what becomes of the pending pairs of a slice's publications, and the
+    results, as `MATCHES`."""
     pending = outbox_reader(stage.folder).pending(asked.positions[0] - 1, len(asked.positions))
     stored = [part.body for part in pending.parts if part.format == FORMAT]
     journal, matcher, asker = journal_reader(stage.folder), _matcher(stage.operators), _asker(stage)
@@ -132,6 +112,13 @@ def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
             batch, work = OutboxBatch.of(of, settled.matched), settled.matched.stats
             reach("pipeline.operators-asked")
             yield from to_rows(batch, asked.after, asked.upto, work, settled.results, settled.learnt)
+
+
+def load_stages(stage: Stage, number: int) -> Iterator[pa.RecordBatch]:
+    """Load what a worker needs for its first slice, and yield nothing."""
+    if is_compiled(FIRST):
+        warm(FIRST)
+    return iter(())
 
 
 @lru_cache(maxsize=1)

@@ -33,7 +33,7 @@ from triplecast.operators.asking.argument_checks import shared_checker
 from triplecast.query_warnings import find_warnings
 from triplecast.registry.bulk import paused_collection
 from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
-from triplecast.registry.taxonomy_warnings import warn_taxonomy
+from triplecast.registry.taxonomy_warnings import concerns_taxonomy, warn_taxonomy
 
 WARNINGS_SHOWN = 20
 """Most warnings that are shown of many subscriptions."""
@@ -117,11 +117,14 @@ def examine(
     """
     try:
         compiled = compile_subscription(subscription, operators)
-        admission = _describe(subscription, compiled, datasets, operators)
-        if has_taxonomy is not None:
-            more = tuple(warn_taxonomy(compiled.template, compiled.constants, admission.entailment, has_taxonomy))
-            admission = replace(admission, warnings=admission.warnings + more) if more else admission
-        if not is_live:
+        shared = _describe(subscription, compiled, datasets)
+        admission = shared.admission
+        more = find_warnings(compiled.template, compiled.constants, operators)
+        if has_taxonomy is not None and shared.concerns_taxonomy:
+            more += tuple(warn_taxonomy(compiled.template, compiled.constants, admission.entailment, has_taxonomy))
+        if more:
+            admission = replace(admission, warnings=admission.warnings + more)
+        if shared.calls and not is_live:
             refuse_unanswerable(compiled, subscription, operators)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
@@ -140,31 +143,31 @@ class _Shared(NamedTuple):
     plan: Plan
     admission: Admission
     """Without what their constants are warned of."""
+    concerns_taxonomy: bool
+    calls: bool
+    """Whether they call operators with constants."""
 
 
 @cache
-def _shared() -> dict[tuple[str, int, Entailment], _Shared]:
-    """By template, plan and entailment; bounded by `PLANS_LIMIT`."""
+def _shared() -> dict[tuple[int, Entailment], _Shared]:
+    """By plan and entailment; bounded by `PLANS_LIMIT`."""
     return {}
 
 
-def _describe(
-    subscription: Subscription, compiled: CompiledSubscription, datasets: bool, operators: OperatorSet
-) -> Admission:
+def _describe(subscription: Subscription, compiled: CompiledSubscription, datasets: bool) -> _Shared:
     template, constants, entailment, plan = compiled
-    key = (template.key, id(plan), entailment)
+    key = (id(plan), entailment)
     found = _shared().get(key)
     usual = subscription.language == "sparql" and "triplecast:" not in subscription.text
-    if not usual or found is None or found.plan is not plan:
-        admission = _describe_text(subscription, compiled, datasets)
-        if usual and not graphs_of(template, constants, entailment is not Entailment.NONE) and not needs_nothing(plan):
-            if len(_shared()) >= PLANS_LIMIT:
-                _shared().clear()
-            _shared()[key] = _Shared(plan, admission)
-    else:
-        admission = found.admission
-    odd = find_warnings(template, constants, operators)
-    return replace(admission, warnings=admission.warnings + odd) if odd else admission
+    if usual and found is not None and found.plan is plan:
+        return found
+    admission = _describe_text(subscription, compiled, datasets)
+    made = _Shared(plan, admission, concerns_taxonomy(template), bool(_given(template)))
+    if usual and not graphs_of(template, constants, entailment is not Entailment.NONE) and not needs_nothing(plan):
+        if len(_shared()) >= PLANS_LIMIT:
+            _shared().clear()
+        _shared()[key] = made
+    return made
 
 
 def _describe_text(subscription: Subscription, compiled: CompiledSubscription, datasets: bool) -> Admission:

@@ -85,7 +85,7 @@ class Registry:
             found = examine(
                 subscription, self._documents != "graph", self.index.operators(), has_taxonomy=self.has_taxonomy
             )
-            return found._replace(named=named)
+            return found if named else found._replace(named=False)
         except (QuerySyntaxError, QueryRefused, InputError) as error:
             return error
 
@@ -176,6 +176,8 @@ class Registry:
 
     def _name(self, candidates: dict[int, AdmittedSubscription]) -> None:
         """Give an id to those that have none."""
+        if all(each.named for each in candidates.values()):
+            return
         names = {each.subscription.name for each in candidates.values() if each.named}
         number: int = self._journal.head()
         for place, each in candidates.items():
@@ -191,7 +193,11 @@ class Registry:
         """The candidates, by place, whose id is in use or whose owner has no place left for a broad one. Those that
         replace a broad one have its place, so they come first; the others follow in order."""
         ended = {int(each.id) for each in cancelled}
-        live = self._journal.live_ids([each.subscription.name for each in candidates.values()])
+        names = [each.subscription.name for each in candidates.values()]
+        live = self._journal.live_ids(names)
+        is_usual = not any(each.replaces or each.admission.broad for each in candidates.values())
+        if is_usual and not live and len({*names}) == len(names):
+            return
         taken = {name: id for name, id in live.items() if id not in ended}
         replaced = [each.replaces for each in candidates.values() if each.replaces]
         broad = self._holdings.broad_among(replaced) if replaced else frozenset()
@@ -235,8 +241,8 @@ class Registry:
         self._journal.declare_operators(
             operators_of((each.compiled.template for each in candidates), self.index.operators())
         )
-        secrets = [make_ticket(self._randomness) if tickets else "" for _ in candidates]
-        hashes = [hash_ticket(each) for each in secrets] if tickets else None
+        secrets = make_tickets(self._randomness, len(candidates)) if tickets else [""] * len(candidates)
+        hashes = [*map(hash_ticket, secrets)] if tickets else None
         subscriptions = [each.subscription for each in candidates]
         added = self._journal.subscribe(subscriptions, lease, hashes, source, ended)
         end = self._journal.lease_ends([int(added[0].id)]).get(added[0].id) if added and lease != NO_END else None
@@ -264,9 +270,11 @@ class Registry:
         return found
 
 
-def make_ticket(randomness: Callable[[int], bytes]) -> str:
-    """256 random bits, as 43 characters that need no quoting anywhere, and no hyphen: it would begin an option."""
-    return b64encode(randomness(32), b"._").rstrip(b"=").decode()
+def make_tickets(randomness: Callable[[int], bytes], count: int) -> list[str]:
+    """256 random bits each, as 43 characters that need no quoting anywhere, and no hyphen: it would begin an option."""
+    bits = randomness(32 * count)
+    whole = b64encode(b"".join([bits[at : at + 32] + b"\0" for at in range(0, len(bits), 32)]), b"._").decode()
+    return [whole[at : at + 43] for at in range(0, len(whole), 44)]
 
 
 def hash_ticket(ticket: str) -> bytes:

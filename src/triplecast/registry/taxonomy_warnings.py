@@ -36,6 +36,11 @@ def warn_taxonomy(
         )
 
 
+def concerns_taxonomy(template: Template) -> bool:
+    """Whether `warn_taxonomy` may have something to say of a query of this template."""
+    return _read_template(template) != ((), ())
+
+
 @lru_cache(maxsize=TEMPLATES_LIMIT)
 def _read_template(template: Template) -> tuple[tuple[str | int, ...], tuple[str, ...]]:
     """The predicates under a repetition, IRIs and slots; the functions of G-ToPSS."""

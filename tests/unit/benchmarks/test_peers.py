@@ -14,8 +14,21 @@ from benchmarks.peers.answers import Answer, hash_pairs
 from benchmarks.peers.contest import AnswersDiffer, Contest, Contestant, Limits, Score, hold_contest
 from benchmarks.peers.oxigraph_engine import Oxigraph
 from benchmarks.peers.probe import find_pairs
+from benchmarks.peers.triplecast_door import BULK, DURABLE, MEMORY, Door
+from benchmarks.peers.triplecast_door import SINGLY as ONE_BY_ONE
 from benchmarks.peers.triplecast_engine import BYTES, IDS, SINGLY, Triplecast, build
-from benchmarks.peers.verdict import COVERING, OXIGRAPH, RAREST, THREE, TRIPLECAST, to_figures
+from benchmarks.peers.verdict import (
+    COVERING,
+    DOOR_MEMORY,
+    MOKACCINO,
+    MONITOR_BYTES,
+    OXIGRAPH,
+    RAREST,
+    THREE,
+    TRIPLECAST,
+    to_door_figures,
+    to_figures,
+)
 from benchmarks.peers.workload import WITNESSES, Given, draw_given, order_by_rarity, read_given, write_given
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -73,9 +86,31 @@ def test_the_product_gives_the_right_answers(way: str, tmp_path: Path) -> None:
     engine = Triplecast(way, tmp_path)
     for first, count in ((0, WITNESSES), (WITNESSES, 30)):
         engine.prepare(first, count)
-        publications, subscriptions = engine.match(first, count)
+        publications, subscriptions = engine.match(first, count, "")
         found = sorted(zip(publications.tolist(), subscriptions.tolist(), strict=True))
         assert found == [pair for pair in find_pairs(given) if first <= pair[0] < first + count]
+
+
+@pytest.mark.parametrize("place", [MEMORY, DURABLE])
+def test_the_front_door_gives_the_right_answers(place: str, tmp_path: Path) -> None:
+    given = draw_given(400, 30)
+    write_given(given, tmp_path)
+    door = Door(place, tmp_path)
+    for way in (ONE_BY_ONE, BULK):
+        for first, count in ((0, WITNESSES), (WITNESSES, 30)):
+            found = sorted(zip(*door.match(first, count, way), strict=True))
+            assert found == [pair for pair in find_pairs(given) if first <= pair[0] < first + count]
+
+
+def test_the_front_door_is_judged_one_by_one_and_in_bulk() -> None:
+    def score(name: str, rate: float) -> Score:
+        return Score(name, "1", 1_000_000, 1_000_000, 100, 0.1, [rate], [rate], 1.0, 100, 100)
+
+    names = (f"{DOOR_MEMORY}, {ONE_BY_ONE}", f"{DOOR_MEMORY}, {BULK}", MOKACCINO, MONITOR_BYTES)
+    figures = [*to_door_figures(Contest([*map(score, names, (900.0, 3_000.0, 200.0, 100.0))], {}))]
+    assert [(figure.value, figure.target) for figure in figures[4:]] == [
+        (4.5, Target(5.0, True)), (9.0, Target(5.0, True)), (15.0, Target(15.0, True)), (30.0, Target(15.0, True))
+    ]  # fmt: skip
 
 
 def test_pyoxigraph_is_asked_a_sample_and_answers_it_right(tmp_path: Path) -> None:
@@ -83,7 +118,7 @@ def test_pyoxigraph_is_asked_a_sample_and_answers_it_right(tmp_path: Path) -> No
     write_given(given, tmp_path)
     engine = Oxigraph(25, tmp_path)
     assert engine.greeting.subscriptions == 25
-    found = list(zip(*engine.match(0, 12), strict=True))
+    found = list(zip(*engine.match(0, 12, ""), strict=True))
     assert found == [pair for pair in find_pairs(given) if pair[0] < 12 and pair[1] < 25]
     assert len(found) >= 25
 
@@ -101,8 +136,8 @@ class Scripted:
     right = find_pairs(read_given(Path(sys.argv[2])))
     def prepare(self, first, count):
         self.asked = [pair for pair in self.right if first <= pair[0] < first + count]
-    def match(self, first, count):
-        found = self.asked[1:] if sys.argv[1] == "forgets" else self.asked
+    def match(self, first, count, way):
+        found = self.asked[1:] if "forgets" in (sys.argv[1], way) else self.asked
         return [pair[0] for pair in found], [pair[1] for pair in found]
 
 if sys.argv[1] == "gives up":
@@ -135,6 +170,14 @@ def test_who_gives_up_is_told_and_the_others_are_scored(tmp_path: Path) -> None:
 def test_an_answer_that_lacks_a_pair_ends_the_contest(tmp_path: Path) -> None:
     with pytest.raises(AnswersDiffer, match="forgets at 300 subscriptions told"):
         hold_contest(300, 5, [script("forgets")], LIMITS, tmp_path)
+
+
+def test_each_way_of_a_process_has_a_score_and_the_right_answers(tmp_path: Path) -> None:
+    both = replace(script("answers"), ways=("one by one", "1,000 a call"))
+    contest = hold_contest(300, 50, [both, script("answers")], LIMITS, tmp_path)
+    assert [score.name for score in contest.scores] == ["answers, one by one", "answers, 1,000 a call", "answers"]
+    with pytest.raises(AnswersDiffer, match="answers at 300 subscriptions told"):
+        hold_contest(300, 5, [replace(both, ways=("one by one", "forgets"))], LIMITS, tmp_path)
 
 
 def test_an_engine_that_breaks_says_its_last_words(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks.figures import Figure
 from benchmarks.plan import DEFAULT_PARTS, PARTS, QUICK_PARTS, Extent, plan_runs
+from benchmarks.scenarios import frontdoor
 from benchmarks.scenarios.fulltext import match_batches
 from benchmarks.scenarios.indexes import Indexed, to_publications, to_registrations
 from benchmarks.scenarios.mixed import measure_mixed
@@ -98,6 +99,23 @@ def test_the_figures_of_a_durable_engine() -> None:
     assert figures["durable subscribe, one at a time: median"].work["99th percentile, ms"] > 0
     assert figures["index files of an engine"].work["segments"] < 5
     assert len(figures) == 6
+
+
+@pytest.mark.slow
+def test_the_front_door_is_measured_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frontdoor, "AT_ONCE", 20)
+    figures = [*frontdoor.measure_front_door(500, 0.02)]
+    assert {figure.unit for figure in figures} >= {"documents/s", "notifications/s", "subscriptions/s"}
+    read = [figure for figure in figures if "notifications" in figure.work]
+    assert [figure.scenario.split()[0] for figure in read] == [
+        "notifications",
+        "notifications",
+        "notification_batches,",
+    ]
+    assert len({figure.work["notifications"] for figure in read}) == 1
+    assert all(figure.value > 0 for figure in figures)
+    matches = {figure.workload: figure.work["matches"] for figure in figures if "matches" in figure.work}
+    assert matches["items, many matches"] > matches["items, hardly a match"]
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from benchmarks.figures import Target, Timing, make_rate
 from benchmarks.machine import Machine
 from benchmarks.report import to_markdown
 from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads.items import make_items
 from benchmarks.workloads.texts import to_turtle
 from triplecast.languages import parse_template
 
@@ -22,6 +23,16 @@ def test_a_workload_is_the_same_each_time_and_well_formed(name: str) -> None:
     for lines in first.publications:
         quads = parse(lines, format=RdfFormat.N_TRIPLES)
         assert "".join(sorted(f"{quad.triple} .\n" for quad in quads)).encode() == lines
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_items_are_the_same_each_time_and_well_formed(many: bool) -> None:
+    items = make_items(30, 3, many)
+    assert items == make_items(30, 3, many)
+    for text in items.subscriptions:
+        parse_template(text)
+    for document in items.documents:
+        assert len([*parse(document, format=RdfFormat.TURTLE)]) == 36
 
 
 @pytest.mark.parametrize("name", ["cluster", "real"])

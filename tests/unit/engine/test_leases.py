@@ -14,7 +14,7 @@ from engine_samples import ANY_TITLE, TITLES, turtle
 
 from triplecast import FOREVER, Engine, InputError, Subscription
 from triplecast.journal import Journal
-from triplecast.registry.registry import make_ticket
+from triplecast.registry.registry import make_tickets
 
 START = 1_800_000_000_000_000
 SECOND = 1_000_000
@@ -129,7 +129,7 @@ def test_a_lease_that_cannot_be_is_refused(lease: object, said: str) -> None:
 
 def test_a_ticket_is_no_option_of_a_command_and_needs_no_quoting() -> None:
     for byte in (b"\0", b"\xfb", b"\xff", bytes(range(32))):
-        ticket = make_ticket(lambda count, byte=byte: (byte * count)[:count])  # type: ignore[misc]
+        ticket = make_tickets(lambda count, byte=byte: (byte * count)[:count], 1)[0]  # type: ignore[misc]
         assert re.fullmatch(r"[\w.]{43}", ticket, re.ASCII), ticket
 
 

@@ -107,11 +107,13 @@ def test_no_more_wait_for_the_index_than_stated(monkeypatch: pytest.MonkeyPatch,
 def test_the_registry_is_applied_in_slices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Of 53 registrations some are cancelled in their own slice, some in a later one, before and after what matched."""
     with Engine.open(tmp_path) as engine:
-        engine.subscribe_many(_many(30))
+        for each in _many(30):
+            engine.subscribe_many([each])
         for n in (0, 3, 29):
             engine.unsubscribe(f"s{n}")
         engine.publish(turtle("3"), "text/turtle", "urn:a")
-        engine.subscribe_many(_many(23, "later"))
+        for each in _many(23, "later"):
+            engine.subscribe_many([each])
         engine.unsubscribe("s7")
         engine.unsubscribe("later7")
     for path in (tmp_path / "index").iterdir():

@@ -196,7 +196,7 @@ def test_a_full_disk_acknowledges_nothing_and_then_goes_on(tmp_path: Path) -> No
         with pytest.raises(StorageFull, match="free disk space"):
             journal.accept(big)
         with pytest.raises(StorageFull):
-            journal.subscribe([Subscription(f"s{i}", "ASK {}" * 2_000) for i in range(20)])
+            journal.subscribe([Subscription(f"s{i}", random.Random(i).randbytes(6_000).hex()) for i in range(20)])
         assert journal.head() == 1
         assert journal.live_registrations() == []
         journal._database.ask("PRAGMA max_page_count=1073741823")

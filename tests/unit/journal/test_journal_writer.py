@@ -108,18 +108,18 @@ def test_a_closed_journal_says_so(tmp_path: Path) -> None:
 
 def test_the_file_is_in_the_stated_mode_and_format(tmp_path: Path) -> None:
     with Journal.open(tmp_path) as journal:
-        for pragma, value in (("journal_mode", "wal"), ("synchronous", 2), ("page_size", PAGE), ("user_version", 1)):
+        for pragma, value in (("journal_mode", "wal"), ("synchronous", 2), ("page_size", PAGE), ("user_version", 2)):
             assert journal._database.ask(f"PRAGMA {pragma}") == [(value,)], pragma
 
 
 @pytest.mark.parametrize(
     ("pragma", "found"),
     [
-        ("user_version=9", r"its format is 9, and this Triplecast reads 1; use the Triplecast that wrote it"),
+        ("user_version=9", r"its format is 9, and this Triplecast reads 2; use the Triplecast that wrote it"),
         ("application_id=1", "another program"),
         (
             f"application_id={JOURNAL.former}",
-            r"its format is older than 1, .*choose a new folder, subscribe and publish",
+            r"its format is older than 2, .*choose a new folder, subscribe and publish",
         ),
     ],
 )

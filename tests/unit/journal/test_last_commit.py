@@ -45,7 +45,7 @@ def step(rng: random.Random, journal: Journal, clock: StepClock, number: int) ->
             journal.remove(f"https://example.org/g{rng.randrange(5)}")
         case 4:
             end = rng.choice([None, clock.now + rng.randrange(1, 9_000_000)])
-            named = [Subscription(f"s{number}/{each}", QUERY) for each in range(rng.randrange(4))]
+            named = [Subscription(f"s{number}/{each}", QUERY) for each in range(rng.choice([0, 1, 2, 3, 130]))]
             journal.subscribe(named, Lease(end), ended=live[: rng.randrange(2)])
         case 5 if live:
             journal.cancel([rng.choice(live)])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 
-from triplecast.errors import QuerySyntaxError
+from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import fill, parse_query, parse_template
 from triplecast.languages.template import TemplateCache
 from triplecast.languages.tokens import FUNCTIONS, TOKEN, find_tokens
@@ -185,6 +186,52 @@ def test_random_constants_fill_back_through_one_cache(seed: int) -> None:
         template, lifted = cache.read(text)
         assert fill(template.query, lifted) == parse_query(text), text
         assert template == TemplateCache().read(text)[0], text
+
+
+def test_chunks_give_what_tokens_give(seed: int) -> None:
+    """Whatever was read before: the quickest path answers as the one over tokens does, or leaves the text to it."""
+    chance = random.Random(seed)
+    heads = [
+        "", "PREFIX : <urn:e:>\n", "PREFIX : <urn:f:> ", "prefix p: <urn:p/> PREFIX : <urn:e:>", "BASE <urn:b/> ",
+        "PREFIX : <urn:e:> # {\n", "PREFIX : <urn:e:> #", "PREFIXa: <urn:a> ", "PREFIX p: <urn:p/> ", "\n\n", "é",
+    ]  # fmt: skip
+    forms = ["SELECT * {", "select ?s where {", "ASK{", "SELECT*{", "PREFIX", "CONSTRUCT { ?s :p 1 } {", "ASK # {\n {"]
+    constants = [
+        "<urn:a>",
+        ":a",
+        ":b-1",
+        "p:c",
+        "1",
+        "-2",
+        "2.5",
+        "1e3",
+        "true",
+        "<r>",
+        "?x",
+        "'q'",
+        "zz:a",
+        "a",
+        "\\u0061",
+    ]
+    bodies = ["?s :p {0} .", "?s {0} {1} ;{2} {0} .", "GRAPH {0} { ?s ?p {1} }", "VALUES ?s { {0} {1} }", "?s a {0}"]
+    tails = ["}", " }", "FILTER(?x > {2})}", "FILTER ( ?x > {2} ) } LIMIT {2}", "} LIMIT 1", "} #", ""]
+    cache, quick = TemplateCache(), 0
+
+    def told(read: Callable[[str], object]) -> object:
+        try:
+            return read(text)
+        except (ValueError, QuerySyntaxError, QueryRefused) as error:
+            return str(error)
+
+    usual = [(heads[chance.randrange(1, 5)], forms[chance.randrange(4)], chance.choice(bodies), "}") for _ in range(6)]
+    for _ in range(1_500):
+        parts = chance.choice(usual) if chance.random() < 0.7 else map(chance.choice, (heads, forms, bodies, tails))
+        text = " ".join(parts) if chance.random() < 0.8 else "".join(parts)
+        for number in range(3):
+            text = text.replace(f"{{{number}}}", chance.choice(constants))
+        quick += cache._chunked.read(text) is not None
+        assert told(cache.read) == told(TemplateCache().read), repr(text)
+    assert quick > 20, f"seed {seed}"
 
 
 def test_tokens_between_spaces_are_those_of_the_whole(seed: int) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from triplecast.pipeline.horizon import (
@@ -12,10 +10,9 @@ from triplecast.pipeline.horizon import (
     ROWS,
     SMALLEST,
     Horizon,
-    HorizonFile,
+    MovingHorizon,
     next_batch,
     next_end,
-    read_horizon,
 )
 
 
@@ -55,20 +52,22 @@ def test_the_span_is_bounded_by_the_rows_that_it_would_give() -> None:
     assert next_batch(1, 1, ROWS // 100, 0.1) == 100
 
 
-def test_the_file_says_what_the_driver_said_last(tmp_path: Path) -> None:
-    assert read_horizon(tmp_path) is None
-    horizon = HorizonFile(tmp_path)
+def test_the_horizon_is_what_was_said_last() -> None:
+    horizon = MovingHorizon()
     horizon.learn(10, 10, 1.0)
-    assert read_horizon(tmp_path) is None
+    assert horizon.now is None
     horizon.cover("m1", 7)
-    assert read_horizon(tmp_path) == Horizon("m1", 7, SMALLEST)
+    assert horizon.now == Horizon("m1", 7, SMALLEST)
     horizon.learn(SMALLEST, 0, BATCH_SECONDS / 2)
     horizon.cover("m2", 9)
-    assert read_horizon(tmp_path) == Horizon("m2", 9, 2 * SMALLEST)
-    assert [file.name for file in tmp_path.iterdir()] == ["horizon.json"]
+    assert horizon.now == Horizon("m2", 9, 2 * SMALLEST)
 
 
-def test_a_new_run_forgets_the_horizon_of_the_last(tmp_path: Path) -> None:
-    HorizonFile(tmp_path).cover("old", 7)
-    HorizonFile(tmp_path)
-    assert read_horizon(tmp_path) is None
+@pytest.mark.timeout(20)
+def test_a_wait_ends_when_there_is_news() -> None:
+    horizon = MovingHorizon()
+    horizon.cover("m1", 7)
+    horizon.wait(1000.0)
+    horizon.wait(0.0)
+    horizon.wake()
+    horizon.wait(1000.0)

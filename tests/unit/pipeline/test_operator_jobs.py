@@ -16,10 +16,17 @@ from triplecast.driver.turns import BACK, BACK_SECONDS
 from triplecast.errors import StorageFault
 from triplecast.outbox import Pending
 from triplecast.pipeline import operator_jobs
+from triplecast.pipeline.horizon import MovingHorizon
 from triplecast.pipeline.operator_jobs import OperatorJobs
 from triplecast.pipeline.stages import AskedSlice, Stage
 
 pytest.importorskip("pyspark", reason="the pipeline needs the extra [spark]")
+
+
+def covered() -> MovingHorizon:
+    horizon = MovingHorizon()
+    horizon.cover("m", 0)
+    return horizon
 
 
 @dataclass
@@ -58,10 +65,12 @@ class Simulated:
     def run(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Runs the thread's loop until the end, here."""
         monkeypatch.setattr(operator_jobs, "time", SimpleNamespace(monotonic=lambda: self.now))
-        monkeypatch.setattr(operator_jobs, "read_horizon", lambda folder: SimpleNamespace(manifest="m"))
-        monkeypatch.setattr(OperatorJobs, "_ask", lambda _, slices: [each for one in slices for each in one.positions])
         asker = OperatorJobs.__new__(OperatorJobs)
         asker._stage, asker._sink, asker._ending = Stage(Path("nowhere")), self, self  # type: ignore[assignment]
+        asker._horizon = covered()
+        asker._jobs = SimpleNamespace(  # type: ignore[assignment]
+            run=lambda work, stage, slices: [each for one in slices for each in one.positions]
+        )
         monkeypatch.setattr(asker, "_slots", lambda: 1, raising=False)
         asker._repeat()
 
@@ -115,7 +124,7 @@ def test_a_round_over_many_comes_to_each_of_them(monkeypatch: pytest.MonkeyPatch
     assert sink.waits == list(range(1, 900))
 
 
-def test_what_fails_at_the_very_end_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_at_the_very_end_is_raised() -> None:
     """With ``--once`` a run ends when nothing waits any more: what fails behind that commit is not lost."""
     fault = StorageFault("outbox", "it is damaged", "restore it")
     committed, ending = threading.Event(), threading.Event()
@@ -126,12 +135,11 @@ def test_what_fails_at_the_very_end_is_raised(monkeypatch: pytest.MonkeyPatch) -
             assert ending.wait(10)
             raise fault
 
-    monkeypatch.setattr(operator_jobs, "read_horizon", lambda folder: SimpleNamespace(manifest="m"))
     spark = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
     sink = Failing({1: 0.0}, 1.0)
 
     def follow() -> None:
-        with OperatorJobs(spark, Stage(Path("nowhere")), sink, 1):  # type: ignore[arg-type]
+        with OperatorJobs(spark, Stage(Path("nowhere")), sink, covered(), 1):  # type: ignore[arg-type]
             assert committed.wait(10)
             threading.Timer(0.1, ending.set).start()
 

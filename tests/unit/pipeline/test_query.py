@@ -1,4 +1,4 @@
-"""What a run does about a query that fails, without a JVM."""
+"""What a run does about jobs that fail, without a JVM."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from triplecast.driver import Driver
 from triplecast.errors import PipelineFailed, StorageFull
 from triplecast.journal import Journal
 from triplecast.outbox import Outbox
+from triplecast.pipeline.horizon import MovingHorizon
 from triplecast.pipeline.query import ATTEMPTS, SparkSide
 from triplecast.pipeline.rows import MATCHES
 from triplecast.pipeline.sink import Sink
@@ -20,8 +21,15 @@ from triplecast.pipeline.stages import Stage
 pytest.importorskip("pyspark", reason="the pipeline needs the extra [spark]")
 
 
+def fail(*_: object, **named: object) -> NoReturn:
+    raise OSError("no JVM")
+
+
+NO_SPARK = SimpleNamespace(sparkContext=SimpleNamespace(setJobGroup=fail))
+
+
 class Failing(NamedTuple):
-    """Spark's part of a run whose queries all end with one error, and what it told."""
+    """Spark's part of a run whose jobs all end with one error, and what it told."""
 
     side: SparkSide
     told: list[str]
@@ -36,13 +44,13 @@ class Failing(NamedTuple):
 
         told: list[str] = []
         sink = Sink(Driver(Journal.in_memory(), outbox), outbox, lambda publications, rows, seconds: None)
-        side = SparkSide(Stage(folder), sink, 2, told.append, SimpleNamespace(), start)  # type: ignore[arg-type]
+        side = SparkSide(Stage(folder), sink, MovingHorizon(), 2, told.append, NO_SPARK, start)  # type: ignore[arg-type]
         side.go()
         return cls(side, told)
 
 
 @pytest.mark.timeout(60)
-def test_a_query_that_fails_is_started_again_until_it_is_hopeless(tmp_path: Path) -> None:
+def test_jobs_that_fail_are_started_again_until_it_is_hopeless(tmp_path: Path) -> None:
     with Outbox.in_memory() as outbox:
         failing = Failing.of(tmp_path, outbox, "a task failed\njava.lang.IllegalStateException: why")
         with pytest.raises(PipelineFailed, match=r"IllegalStateException: why.*nothing is lost"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -21,11 +20,12 @@ from triplecast.model.subscription import Subscription
 from triplecast.operators.asking import Asker
 from triplecast.outbox import Outbox, OutboxBatch
 from triplecast.pipeline import rows, stages
-from triplecast.pipeline.horizon import FILE, Horizon
-from triplecast.pipeline.query import match_left
-from triplecast.pipeline.rows import MATCHES, SLICES, from_arrow, spark_schema, to_arrow, work_of
+from triplecast.pipeline.horizon import MovingHorizon
+from triplecast.pipeline.jobs import JobGroup
+from triplecast.pipeline.match_jobs import match_left
+from triplecast.pipeline.rows import MATCHES, from_arrow, to_arrow, work_of
 from triplecast.pipeline.sink import Sink
-from triplecast.pipeline.stages import AskedSlice, Stage, ask_slices, match_slices
+from triplecast.pipeline.stages import AskedSlice, MatchSlice, Stage, ask_slice, match_slice
 from triplecast.registry.upkeep import open_index
 
 ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "nowhere", "one")
@@ -63,8 +63,7 @@ def test_slices_give_what_one_batch_gives(tmp_path: Path, monkeypatch: pytest.Mo
     manifest = run_folder(tmp_path)
 
     def matched(*bounds: tuple[int, int]) -> list[pa.RecordBatch]:
-        slices = [{"after": after, "upto": upto, "manifest": manifest} for after, upto in bounds]
-        return list(match_slices(Stage(tmp_path), iter([pa.RecordBatch.from_pylist(slices, SLICES)])))
+        return [batch for each in bounds for batch in match_slice(Stage(tmp_path), MatchSlice(*each, manifest))]
 
     whole = matched((0, 43))
     assert all(batch.schema == MATCHES for batch in whole)
@@ -84,18 +83,19 @@ def test_slices_give_what_one_batch_gives(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 class OneProcess:
-    """As much of a Spark session as runs a job over numbers, here."""
+    """As much of a Spark context as runs a job over numbers, here."""
 
-    def range(self, start: int, end: int, step: int, partitions: int) -> OneProcess:
-        self._ids = pa.RecordBatch.from_pydict({"id": list(range(start, end, step))})
-        return self
+    def setJobGroup(self, name: str, description: str, interruptOnCancel: bool) -> None:
+        return
 
-    def mapInArrow(self, work: Callable[..., Iterator[pa.RecordBatch]], schema: str) -> OneProcess:
-        self._work = work
-        return self
+    def cancelJobGroup(self, name: str) -> None:
+        return
 
-    def toArrow(self) -> pa.Table:
-        return pa.Table.from_batches(self._work(iter([self._ids])), MATCHES)
+    def parallelize(self, numbers: range, partitions: int) -> range:
+        return numbers
+
+    def runJob(self, numbers: range, work: Callable[[Iterator[int]], Iterator[bytes]]) -> list[bytes]:
+        return list(work(iter(numbers)))
 
 
 @pytest.mark.timeout(60)
@@ -107,7 +107,8 @@ def test_what_a_slice_leaves_is_matched_by_later_jobs(
     pairs that wait for operators."""
     operators = OperatorSet((ONE,))
     manifest = run_folder(tmp_path, operators)
-    (tmp_path / FILE).write_text(json.dumps(Horizon(manifest, 44, 512)._asdict()))
+    moving, group = MovingHorizon(), JobGroup(OneProcess(), "g")  # type: ignore[arg-type]
+    moving.cover(manifest, 44)
     stage, recorded = Stage(tmp_path, operators), []
     monkeypatch.setattr(stages, "CHUNK", 2)
     for answers in (1 << 30, 100):
@@ -115,11 +116,10 @@ def test_what_a_slice_leaves_is_matched_by_later_jobs(
         with Outbox.in_memory() as outbox, Journal.open(tmp_path) as journal:
             driver = Driver(journal, outbox)
             sink = Sink(driver, outbox, lambda publications, rows, seconds: None)
-            bounds = [{"after": 0, "upto": 20, "manifest": manifest}, {"after": 20, "upto": 44, "manifest": manifest}]
-            work = match_slices(stage, iter([pa.RecordBatch.from_pylist(bounds, SLICES)]))
-            left, jobs = sink.take(partial(pa.Table.from_batches, work, MATCHES)), 1
+            bounds = [MatchSlice(0, 20, manifest), MatchSlice(20, 44, manifest)]
+            left, jobs = sink.take(partial(group.run, match_slice, stage, bounds)), 1
             while left is not None:
-                left, jobs = sink.take(partial(match_left, OneProcess(), stage, left, slices)), jobs + 1
+                left, jobs = sink.take(partial(match_left, group, stage, moving, left, slices)), jobs + 1
             told = [(row.id, row.sequence, row.json) for row in outbox.notifications()]
             pending = outbox.pending(0, 100)
             ends = [bound for part in pending.parts for bound in (part.after, part.upto)]
@@ -131,19 +131,10 @@ def test_what_a_slice_leaves_is_matched_by_later_jobs(
 
 def test_a_slice_without_publications_still_answers(tmp_path: Path) -> None:
     manifest = run_folder(tmp_path)
-    slices = pa.RecordBatch.from_pylist([{"after": 0, "upto": 2, "manifest": manifest}], SLICES)
-    (batch,) = match_slices(Stage(tmp_path), iter([slices]))
+    (batch,) = match_slice(Stage(tmp_path), MatchSlice(0, 2, manifest))
     row = batch.to_pylist()[0]
     assert (row["after"], row["upto"], work_of(row)) == (0, 2, MatchStats())
     assert rows_of(from_arrow(row)) == []
-
-
-@pytest.mark.parametrize("schema", [SLICES, MATCHES])
-def test_spark_is_told_the_schema_that_it_would_read_from_arrow(schema: pa.Schema) -> None:
-    """Spark parses its own words in the JVM only; these are the names that it gives Arrow's types."""
-    types = pytest.importorskip("pyspark.sql.pandas.types", reason="the pipeline needs the extra [spark]")
-    read = types.from_arrow_schema(schema)
-    assert spark_schema(schema) == ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in read)
 
 
 def test_the_stages_ask_in_the_order_of_the_run_s_schedule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,10 +147,7 @@ def test_the_stages_ask_in_the_order_of_the_run_s_schedule(tmp_path: Path, monke
         return Asker(schedule=schedule, operators=operators)
 
     monkeypatch.setattr(stages, "Asker", asker)
-    monkeypatch.setattr(stages, "freeze_objects", lambda: None)
     stage = Stage(tmp_path, given, "naive")
-    row = {"after": 0, "upto": 43, "manifest": manifest}
-    list(match_slices(stage, iter([pa.RecordBatch.from_pylist([row], SLICES)])))
-    slices = (AskedSlice(0, 43, manifest, (3,)),)
-    list(ask_slices(stage, slices, iter([pa.RecordBatch.from_pylist([{"id": 0}])])))
+    list(match_slice(stage, MatchSlice(0, 43, manifest)))
+    list(ask_slice(stage, AskedSlice(0, 43, manifest, (3,))))
     assert chosen == [("naive", given)], "one matcher serves both, with the operators of the run"

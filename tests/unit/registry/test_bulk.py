@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from triplecast.model.operators import NO_OPERATORS
 from triplecast.registry import admission
 from triplecast.registry.admission import examine
 from triplecast.registry.bulk import MANY, paused_collection
+from triplecast.registry.registry import Subscribed
 
 DC = "http://purl.org/dc/elements/1.1/"
 TEXTS = [
@@ -68,6 +71,58 @@ def test_the_collector_pauses_for_many_and_goes_on_whatever_happens() -> None:
     with pytest.raises(KeyError), paused_collection(MANY):
         raise KeyError
     assert gc.isenabled()
+
+
+def test_many_at_once_are_what_one_after_the_other_are(seed: int, tmp_path: Path) -> None:
+    """Equal registrations, index and matches; also of an index that is made again from the journal."""
+    rng = random.Random(seed)
+    words = ["<http://e/p>", "<http://e/q>", "1", "2", "'x'", "?o"]
+    shapes = ["SELECT * {{ ?s <http://e/p> {} }}", "PREFIX e: <http://e/> ASK {{ ?s e:q {} . ?s e:p {} }}"]
+    shapes += [
+        "SELECT ?s {{ ?s <http://e/p> ?v FILTER(?v > {}) }}",
+        "SELECT * {{ ?s <http://e/q> ?o }} LIMIT {}",
+        *TEXTS,
+    ]
+    wanted = []
+    for number in range(150):
+        text = rng.choice(shapes)
+        text = text.format(*rng.choices(words, k=2)) if "{{" in text else text
+        wanted.append(Subscription(rng.choice([f"s{number}", f"s{number % 20}"]), text, owner=rng.choice(["a", None])))
+    documents = [
+        f"<http://e/s> {rng.choice(words[:2])} {rng.randrange(3)} . <http://e/s> <http://e/q> 'x' ." for _ in range(8)
+    ]
+
+    def answers(engine: Engine, part: str) -> list[object]:
+        receipts = [engine.publish(each, "text/turtle", f"urn:{part}{at}") for at, each in enumerate(documents)]
+        return [[(match.subscription, match.registration, match.json) for match in each.matches] for each in receipts]
+
+    with Engine.open(tmp_path / "bulk") as bulk, Engine.open(tmp_path / "singly") as singly:
+        outcomes = bulk.subscribe_many(wanted)
+        expected = [singly.subscribe_many([each])[0] for each in wanted]
+        for one, other in zip(outcomes, expected, strict=True):
+            assert isinstance(one, Subscribed) == isinstance(other, Subscribed), seed
+            if isinstance(one, Subscribed) and isinstance(other, Subscribed):
+                times = {"ticket": "", "expires": None}
+                assert replace(one, **times) == replace(other, **times), seed  # type: ignore[arg-type]
+                assert (one.expires is None, len(one.ticket)) == (other.expires is None, len(other.ticket))
+            else:
+                assert type(one) is type(other), seed
+        assert answers(bulk, "x") == answers(singly, "x"), seed
+        assert arrays_of(bulk) == arrays_of(singly), seed
+        assert bulk._journal.registry_changes(0, 1 << 40) == singly._journal.registry_changes(0, 1 << 40), seed
+    for each in (*tmp_path.glob("*/index/*"),):
+        each.unlink()
+    with Engine.open(tmp_path / "bulk") as bulk, Engine.open(tmp_path / "singly") as singly:
+        assert answers(bulk, "y") == answers(singly, "y"), seed
+        assert arrays_of(bulk) == arrays_of(singly), seed
+
+
+def arrays_of(engine: Engine) -> list[bytes]:
+    """Of the index, its dictionaries and answers."""
+    tables = [segment.tables for segment in engine._upkeep.snapshot.segments]
+    return [
+        array.tobytes() for each in tables for part in (each.index, each.dictionary, each.answers) for array in part
+    ]
 
 
 def test_the_index_reads_no_new_subscription_back(tmp_path: Path) -> None:

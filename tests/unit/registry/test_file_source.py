@@ -15,7 +15,7 @@ from triplecast.errors import InputError
 from triplecast.index import IndexWriter, SegmentFolder, Snapshot, open_snapshot
 from triplecast.journal import Journal
 from triplecast.model.subscription import BROAD_PER_OWNER, FILES
-from triplecast.pipeline.horizon import HorizonFile, read_horizon
+from triplecast.pipeline.horizon import MovingHorizon
 from triplecast.pipeline.run import LOOK_SECONDS
 from triplecast.registry.admission import WARNINGS_SHOWN, admit_all
 from triplecast.registry.file_source import QUIET, FileSource
@@ -44,7 +44,7 @@ class Desk:
 
     def open(self) -> None:
         self.journal = Journal.open(self.output)
-        self.horizon = HorizonFile(self.output)
+        self.horizon = MovingHorizon()
         index = IndexWriter(SegmentFolder(self.output / "index"))
         upkeep = IndexUpkeep(index, self.journal, lambda: 0, self.horizon.cover_snapshot)
         self.registry = Registry(self.journal, upkeep, self.broad_per_owner)
@@ -78,7 +78,7 @@ class Desk:
         return {found.subscription.name: int(found.id) for found in self.journal.live_registrations()}
 
     def snapshot(self) -> Snapshot:
-        horizon = read_horizon(self.output)
+        horizon = self.horizon.now
         assert horizon is not None
         snapshot = open_snapshot(SegmentFolder(self.output / "index"), horizon.manifest)
         assert snapshot.covers == horizon.covers == self.journal.head()

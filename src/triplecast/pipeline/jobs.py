@@ -1,0 +1,78 @@
+"""Spark jobs: a task for each item of work, whose Arrow batches come back as they are."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from triplecast.pipeline.readers import freeze_objects
+from triplecast.pipeline.rows import MATCHES
+from triplecast.pipeline.stages import Stage
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+Work = Callable[[Stage, Any], Iterator[pa.RecordBatch]]
+"""A function of `pipeline.stages` from an item to its `MATCHES` rows."""
+
+_END = b""
+"""Follows the rows of an item."""
+
+
+class JobGroup:
+    """The jobs of one thread and those that it starts, which another thread may abandon."""
+
+    def __init__(self, context: SparkContext, name: str) -> None:
+        self._context = context
+        self._name = name
+        self._lock = threading.Lock()
+        self._running = 0
+        self.abandoned = False
+        """Whether a job was running when it was to end."""
+
+    def run(self, work: Work, stage: Stage, items: Sequence[Any]) -> pa.Table:
+        """Return the rows of all items, in their order. Raises Spark's error for a task that failed or was abandoned,
+        and OSError where the JVM went before it had sent all rows: PySpark takes that for their end."""
+        self._context.setJobGroup(self._name, self._name, interruptOnCancel=True)
+        with self._lock:
+            self._running += 1
+        try:
+            numbers = self._context.parallelize(range(len(items)), len(items))
+            answers = self._context.runJob(numbers, partial(_perform, work, stage, list(items)))
+        finally:
+            with self._lock:
+                self._running -= 1
+        if answers.count(_END) != len(items):
+            raise OSError("Spark did not return all rows of a job")
+        return pa.Table.from_batches(
+            [pa.ipc.read_record_batch(pa.py_buffer(each), MATCHES) for each in answers if each != _END], MATCHES
+        )
+
+    def abandon(self, done: Future[None]) -> None:
+        """Cancel jobs until the thread that starts them is `done`."""
+        from py4j.protocol import Py4JError
+
+        while not done.done():
+            with self._lock:
+                running = self._running > 0
+            if running:
+                self.abandoned = True
+                with suppress(Py4JError, OSError):
+                    self._context.cancelJobGroup(self._name)
+            wait([done], 0.1)
+
+
+def _perform(work: Work, stage: Stage, items: Sequence[Any], numbers: Iterator[int]) -> Iterator[bytes]:
+    """A task, in one of Spark's Python workers."""
+    stage.extend_search_path()
+    for number in numbers:
+        for batch in work(stage, items[number]):
+            yield batch.serialize().to_pybytes()
+        yield _END
+    freeze_objects()

@@ -1,0 +1,150 @@
+"""Spark jobs that match what the journal holds beyond the outbox's progress: each runs while the one before it is
+committed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from triplecast.crash_points import reach
+from triplecast.journal import Journal, JournalFile
+from triplecast.model.match import MatchStats
+from triplecast.outbox import OutboxBatch
+from triplecast.pipeline.horizon import Horizon, MovingHorizon, next_end
+from triplecast.pipeline.jobs import JobGroup
+from triplecast.pipeline.rows import MATCHES, to_arrow
+from triplecast.pipeline.sink import Left, Sink
+from triplecast.pipeline.stages import MatchSlice, Stage, match_slice
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SMALLEST_SLICE = 128
+"""Journal positions from the first publication on; a task costs more than matching fewer publications does."""
+
+LOOK_SECONDS = 0.05
+"""Between two looks at the journal when nobody says that there is more."""
+
+_GROUP = "triplecast-matches"
+
+
+class Batch(NamedTuple):
+    """Positions in (`after`, `upto`] are matched together; no `slices` where none is a publication's."""
+
+    after: int
+    upto: int
+    slices: list[MatchSlice]
+
+
+class MatchJobs:
+    """The thread that starts the jobs. What fails in it, `check` raises."""
+
+    def __init__(self, spark: SparkSession, stage: Stage, sink: Sink, horizon: MovingHorizon, slices: int) -> None:
+        self._jobs = JobGroup(spark.sparkContext, _GROUP)
+        self._stage = stage
+        self._sink = sink
+        self._horizon = horizon
+        self._slices = slices
+        self._ending = threading.Event()
+        self._thread = ThreadPoolExecutor(1, _GROUP)
+        self._work = self._thread.submit(self._repeat)
+
+    def __enter__(self) -> MatchJobs:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Abandon a batch that is being matched, but finish a commit; raise what failed before."""
+        self._ending.set()
+        self._horizon.wake()
+        self._jobs.abandon(self._work)
+        self._thread.shutdown()
+        if kind is None and not self._jobs.abandoned:
+            self._work.result()
+
+    def check(self) -> None:
+        """Raises what ended the thread."""
+        if self._work.done():
+            self._work.result()
+
+    def _repeat(self) -> None:
+        after, committing = self._sink.reached()[0], None
+        with Journal.read_only(self._stage.folder) as journal, ThreadPoolExecutor(1, "triplecast-commits") as commits:
+            while not self._ending.is_set():
+                batch = plan_batch(self._horizon.now, journal, after, self._slices)
+                if batch is None and committing is None:
+                    self._horizon.wait(LOOK_SECONDS)
+                    continue
+                began = time.monotonic()
+                matched = None if batch is None else self._match(batch)
+                if committing is not None:
+                    committing.result()
+                committing = None
+                if batch is not None and matched is not None:
+                    committing = commits.submit(self._commit, matched, began)
+                    after = batch.upto
+            if committing is not None:
+                committing.result()
+
+    def _match(self, batch: Batch) -> pa.Table:
+        if not batch.slices:
+            return _no_rows(batch.after, batch.upto, batch.upto)
+        return self._jobs.run(match_slice, self._stage, batch.slices)
+
+    def _commit(self, matched: pa.Table, began: float) -> None:
+        left = self._sink.take(lambda: matched, began)
+        while left is not None:
+            left = self._sink.take(partial(match_left, self._jobs, self._stage, self._horizon, left, self._slices))
+
+
+def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices: int) -> Batch | None:
+    """Plan the next batch, as far as journal, index and batch size allow; None where nothing may be matched yet."""
+    if horizon is None:
+        return None
+    head, first = journal.head(), journal.next_publication(after)
+    end = next_end(after, first, head, journal.next_registry_change(max(horizon.covers, after)), horizon.batch)
+    if end == after:
+        return None
+    reach("pipeline.batch-planned")
+    if first is None or first > end:
+        return Batch(after, end, [])
+    return Batch(after, end, [MatchSlice(*each, horizon.manifest) for each in cut(after, end, first, slices)])
+
+
+def match_left(jobs: JobGroup, stage: Stage, moving: MovingHorizon, left: Left, slices: int) -> pa.Table:
+    """Match positions that were left because answers took too much, by the newest index, so that about as much fits."""
+    horizon = moving.now
+    assert horizon is not None, "a batch was matched by it"
+    bounds = [min(left.after + number * max(1, left.fitted), left.upto) for number in range(slices + 1)]
+    ranges = [MatchSlice(after, upto, horizon.manifest) for after, upto in pairwise(bounds) if after < upto]
+    matched = jobs.run(match_slice, stage, ranges)
+    if bounds[-1] < left.upto:
+        matched = pa.concat_tables([matched, _no_rows(bounds[-1], left.upto, bounds[-1])])
+    return matched
+
+
+def _no_rows(after: int, upto: int, left: int) -> pa.Table:
+    return pa.Table.from_batches([to_arrow(OutboxBatch.joined(()), after, upto, MatchStats(), left=left)], MATCHES)
+
+
+def cut(after: int, upto: int, first: int, most: int) -> Sequence[tuple[int, int]]:
+    """(`after`, `upto`] in at most `most` ranges, none shorter than `SMALLEST_SLICE` but one.
+
+    `first` is the first publication's position: from there on the ranges are of nearly equal length, and what comes
+    before belongs to the first of them.
+    """
+    if upto <= after:
+        return []
+    start = min(max(after, first - 1), upto - 1)
+    count = min(most, max(1, (upto - start) // SMALLEST_SLICE))
+    ends = [after, *(start + (upto - start) * i // count for i in range(1, count + 1))]
+    return list(pairwise(ends))
