@@ -19,7 +19,7 @@ LINES = {
     "subscribe → index": Bound(2_745, 1_800),
     "triplecast run, inside pipeline/": Bound(1_310, 1_200),
     "for operators alone, but box": Bound(2_860, 2_780),
-    "src": Bound(48_870, 39_000),
+    "src": Bound(49_200, 39_000),
 }
 
 FILES = {
