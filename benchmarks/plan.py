@@ -107,6 +107,7 @@ def _plan_whole(root: Path, large: bool) -> list[tuple[str, Run]]:
     ]
     plan += [("taxonomy", partial(measure_taxonomy, size, PUBLICATIONS)) for size in tail]
     plan += [("spark", partial(measure_pipeline, name, SPARK_SUBSCRIPTIONS, SPARK_SECONDS)) for name in SPARK_WORKLOADS]
+    plan += [("spark", partial(measure_pipeline, "alerts", SPARK_SUBSCRIPTIONS, SPARK_SECONDS, 1))]
     plan += [
         ("following", partial(measure_changed_line, "alerts", SPARK_SUBSCRIPTIONS)),
         ("dropped", partial(measure_dropped, "alerts", SPARK_SUBSCRIPTIONS)),
