@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -17,12 +18,14 @@ from benchmarks.machine import describe_machine
 from benchmarks.peers import triplecast_door
 from benchmarks.peers.cache import LeftOut, fetch_clips, fetch_mokaccino
 from benchmarks.peers.contest import Contest, Contestant, Limits, hold_contest
+from benchmarks.peers.elasticsearch import find_elasticsearch
 from benchmarks.peers.lucene import find_lucene
 from benchmarks.peers.triplecast_engine import BYTES, IDS, SINGLY
 from benchmarks.peers.verdict import (
     CLIPS,
     DOOR_DURABLE,
     DOOR_MEMORY,
+    ELASTICSEARCH,
     LUCENE,
     MOKACCINO,
     MONITOR_BYTES,
@@ -87,6 +90,13 @@ def gather_doors() -> tuple[list[Contestant], dict[str, str]]:
         contestants.append(Contestant(MONITOR_BYTES, partial(find_lucene().command, "bytes")))
     except LeftOut as reason:
         left_out["Lucene"] = str(reason)
+    try:
+        command = partial(_python, "elasticsearch_engine", json.dumps(find_elasticsearch()))
+        contestants.append(
+            Contestant(ELASTICSEARCH, command, gives_up_above=100_000)
+        )  # 1,000,000 take minutes to index
+    except LeftOut as reason:
+        left_out["Elasticsearch"] = str(reason)
     contestants.append(Contestant(OXIGRAPH, partial(_python, "oxigraph_engine", str(ASKED))))
     return contestants, left_out
 

@@ -10,6 +10,7 @@ from benchmarks.peers.triplecast_door import SINGLY
 
 TRIPLECAST, TRIPLECAST_BYTES = "Triplecast, ids in", "Triplecast, N-Triples bytes in"
 TRIPLECAST_SINGLY = "Triplecast, N-Triples bytes in, one at a time"
+ELASTICSEARCH = "Elasticsearch's percolator, JSON over HTTP"
 OXIGRAPH = "pyoxigraph, an ASK a subscription"
 MOKACCINO, MONITOR_BYTES = "mokaccino, JSON bytes in", "Lucene Monitor, text bytes in"
 DOOR_MEMORY, DOOR_DURABLE = (

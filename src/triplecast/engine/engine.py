@@ -25,6 +25,7 @@ from triplecast.explain import Explanation, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
+from triplecast.ingest.ahead import parse_ahead
 from triplecast.ingest.document import checked_documents, cut_groups, document_of
 from triplecast.ingest.document_files import parse_taxonomy
 from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, read_clock, system_clock, time_text
@@ -40,7 +41,7 @@ from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 
-DOCUMENTS_AT_ONCE = 500
+DOCUMENTS_AT_ONCE = 200
 """Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
 
 
@@ -242,7 +243,7 @@ class Engine:
         return self.publish_many([document_of(data, media_type, graph, dataset, attachments)])[0]
 
     def publish_many(self, documents: Iterable[Document]) -> list[Receipt]:
-        """A receipt for each document, in order. Documents are committed some hundreds at a time, each group wholly.
+        """A receipt for each document, in order. Documents are committed two hundred at a time, each group wholly.
 
         Raises `StorageFault`, `InputError`, for what is no document TypeError: their `receipts` are those of the groups
         before. Of the group that failed all or nothing was accepted, and the next call matches it; so publish the
@@ -251,9 +252,9 @@ class Engine:
         self._opened.check()
         receipts: list[Receipt] = []
         store = Findings().store
+        groups = cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE)
         try:
-            for group in cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE):
-                parsed = self._parser.parse_soon(group)
+            for group, parsed in parse_ahead(self._parser, groups):
                 drafts = [draft for result in parsed for draft in result.drafts]
                 rejects = [reject for result in parsed for reject in result.rejects]
                 outcome = Findings(store)

@@ -41,6 +41,12 @@ class _Harmful(Exception):
     """The document belongs in a child."""
 
 
+def may_be_harmless(document: Document) -> bool:
+    """Whether it is worth a try, for a document that is said to be of one of the types."""
+    said = document.media_type or media_types.media_type_of(document.source)
+    return said in _TYPES and type(document.data) is bytes and len(document.data) <= _BYTES
+
+
 def parse_harmless(document: Document) -> ParsedDocument | None:
     """Return what a child would; None for a document that belongs in one."""
     data = document.data

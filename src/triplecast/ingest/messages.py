@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import astuple
 
 from triplecast.ingest.document import Document, ParsedDocument
@@ -10,6 +11,7 @@ from triplecast.model.publication import Draft, Reject
 from triplecast.sandbox.messages import pack_parts, unpack_parts
 
 _HAS_TYPE, _HAS_GRAPH, _DATASET = 1, 2, 4
+_PACKET = b"\x08"
 _LABELS = ("none", "canonical", "input")
 
 
@@ -30,6 +32,17 @@ def unpack_document(request: bytes) -> Document:
         graph.decode() if flags & _HAS_GRAPH else None,
         bool(flags & _DATASET),
     )
+
+
+def pack_packet(documents: Sequence[Document]) -> bytes:
+    """Pack several documents as one request."""
+    return pack_parts((_PACKET, *map(pack_document, documents)))
+
+
+def unpack_packet(request: bytes) -> list[Document] | None:
+    """Return the documents of a packet; None for a request of one document."""
+    first, *documents = unpack_parts(request)
+    return [unpack_document(each) for each in documents] if first == _PACKET else None
 
 
 def pack_parsed(parsed: ParsedDocument) -> bytes:

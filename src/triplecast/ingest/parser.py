@@ -12,15 +12,18 @@ from triplecast.errors import InputError
 from triplecast.ingest.attachments import share_attachments
 from triplecast.ingest.document import Document, ParsedDocument, cut_groups
 from triplecast.ingest.gate import CHILD, MEGABYTE
-from triplecast.ingest.harmless import parse_harmless
-from triplecast.ingest.messages import pack_document, unpack_parsed
+from triplecast.ingest.harmless import may_be_harmless, parse_harmless
+from triplecast.ingest.messages import pack_document, pack_packet, unpack_parsed
 from triplecast.model.printable import printable_name, shortened
 from triplecast.model.publication import Reject
 from triplecast.sandbox import Limits, RequestFailure, Sandbox, is_child
+from triplecast.sandbox.messages import unpack_parts
 
 _TURN_BYTES = 8 * MEGABYTE
 _TURN_DOCUMENTS = 128
 """Most documents that a child parses in one turn."""
+_PACKET_DOCUMENTS, _PACKET_BYTES = 16, 1 << 17
+"""Most documents and bytes of a request."""
 _HERE = 500
 """Most documents that are parsed on the thread of their caller."""
 _TURNS_A_CHILD = 4
@@ -115,11 +118,24 @@ class Parser:
 def _parse_turn(sandbox: Sandbox, documents: Sequence[Document]) -> list[ParsedDocument]:
     rejects = [_refused(document) for document in documents]
     sent = [document for document, reject in zip(documents, rejects, strict=True) if reject is None]
-    outcomes = iter(sandbox.map([pack_document(document) for document in sent]))
+    outcomes = iter(_parse_sent(sandbox, sent))
     return [
         _parsed(document, next(outcomes)) if reject is None else ParsedDocument((), (reject,))
         for document, reject in zip(documents, rejects, strict=True)
     ]
+
+
+def _parse_sent(sandbox: Sandbox, documents: Sequence[Document]) -> list[bytes | RequestFailure]:
+    """Return an outcome per document: harmless ones share requests, which cost more than a small document does."""
+    packets = list(cut_groups([each for each in documents if may_be_harmless(each)], _PACKET_DOCUMENTS, _PACKET_BYTES))
+    known: dict[int, bytes] = {}
+    answers = sandbox.map([pack_packet(packet) for packet in packets], once=range(len(packets)))
+    for packet, answer in zip(packets, answers, strict=True):
+        if isinstance(answer, bytes):
+            known |= {id(each): part for each, part in zip(packet, unpack_parts(answer), strict=True) if part}
+    alone = [each for each in documents if id(each) not in known]
+    outcomes = iter(sandbox.map([pack_document(each) for each in alone]))
+    return [known.get(id(each)) or next(outcomes) for each in documents]
 
 
 def _closed_parser() -> InputError:

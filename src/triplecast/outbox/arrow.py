@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from triplecast.kernels.layout import I32
 from triplecast.kernels.render import write_ids
 from triplecast.model.match import CHANGES, publication_key
-from triplecast.outbox.distinct import distinct
 from triplecast.outbox.selected import Selected
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -38,10 +37,10 @@ def record_batch(selected: Selected) -> pa.RecordBatch:
     content, rows, place = selected.content, selected.rows, selected.publication
     names = content.publications
     keys = "".join(publication_key(name.graph, name.version) for name in names).encode()
-    registration, change = selected.registration, content.change[rows]
+    registration, change = content.registration[rows], content.change[rows]
     id_text, id_ends = write_ids(np.frombuffer(bytearray(keys), np.uint8), place, registration, change)
-    numbers, of = distinct(registration)
-    named = [selected.names[number] for number in numbers.tolist()]
+    of = place.astype(np.int32)
+    named = [selected.names[number] for number in selected.numbers.tolist()]
     sheets = pa.Array.from_buffers(
         pa.string(),
         len(content.offsets) - 1,
@@ -50,18 +49,18 @@ def record_batch(selected: Selected) -> pa.RecordBatch:
     arrays = [
         pa.array(selected.first + rows),
         pa.Array.from_buffers(pa.large_string(), len(rows), [None, pa.py_buffer(id_ends), pa.py_buffer(id_text)]),
-        _texts(change, CHANGES),
-        _texts(place, [name.graph for name in names]),
+        _texts(change.astype(np.int32), CHANGES),
+        _texts(of, [name.graph for name in names]),
         pa.array(np.array([name.version for name in names], np.int64)[place]),
         pa.array(np.array([name.position for name in names], np.int64)[place]),
         pa.array(registration),
-        _texts(of, [name for name, _ in named]),
-        _texts(of, [owner for _, owner in named]),
-        pa.DictionaryArray.from_arrays(pa.array(content.sheet[rows]), sheets),
-        _texts(place, [name.accepted_at for name in names]),
+        _texts(selected.place, [name for name, _ in named]),
+        _texts(selected.place, [owner for _, owner in named]),
+        pa.DictionaryArray.from_arrays(pa.array(content.sheet[rows]), sheets, safe=False),
+        _texts(of, [name.accepted_at for name in names]),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=COLUMNS.with_metadata({"epoch": str(selected.epoch)}))
 
 
-def _texts(numbers: NDArray[np.generic], texts: Sequence[str | None]) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), pa.array(texts, pa.string()))
+def _texts(places: I32, texts: Sequence[str | None]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(places), pa.array(texts, pa.string()), safe=False)

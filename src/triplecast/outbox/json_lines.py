@@ -53,13 +53,12 @@ class JsonLines:
         while first < len(rows):
             room = (ends[first - 1] if first else 0) + _BYTES_AT_ONCE
             last = min(first + _AT_ONCE, max(first + 1, int(np.searchsorted(ends, room, side="right"))))
-            piece = selected._replace(rows=rows[first:last])
+            piece = Selected.of(selected.epoch, selected.first, content, rows[first:last], selected.names)
             yield Cursor(selected.epoch, selected.first + int(rows[last - 1])), self._write(piece)
             first = last
 
     def _write(self, selected: Selected) -> str:
-        epoch, first, content, rows, names = selected
-        numbers, of = distinct(selected.registration)
+        epoch, first, content, rows, names, numbers, of = selected
         registrations = numbers.tolist()
         self._learn(registrations, names)
         publications, place = distinct(selected.publication)

@@ -95,7 +95,7 @@ class OutboxReader(OutboxFile):
         """
         operators = definitions.operators if definitions else NO_OPERATORS
         selected = self._selected(since, limit, subscription, owner)
-        return chain.from_iterable(made(rows, _defined(definitions, rows.registration), operators) for rows in selected)
+        return chain.from_iterable(made(rows, _defined(definitions, rows.numbers), operators) for rows in selected)
 
     def notification_batches(
         self,
@@ -138,16 +138,17 @@ class OutboxReader(OutboxFile):
             if chunk.content is None:
                 continue
             rows = np.arange(first - chunk.first, len(chunk.content.registration))
-            registration = chunk.content.registration[rows]
-            if of is None or len(registration) < FILTERED:
-                names.update(self._names([each for each in distinct(registration)[0].tolist() if each not in names]))
             if of is not None:
-                names.update(self._names([each for each in of.tolist() if each not in names]))
+                registration = chunk.content.registration[rows]
+                also = [] if len(registration) >= FILTERED else distinct(registration)[0].tolist()
+                names.update(self._names([each for each in {*of.tolist(), *also} if each not in names]))
                 rows = rows[np.isin(registration, of)]
             rows = rows[:left]
             left -= len(rows)
             if len(rows):
-                yield Selected(epoch, chunk.first, chunk.content, rows, names)
+                selected = Selected.of(epoch, chunk.first, chunk.content, rows, names)
+                names.update(self._names([each for each in selected.numbers.tolist() if each not in names]))
+                yield selected
 
     def _chunks(
         self, since: Cursor | int, wanted: dict[str, str]
@@ -236,7 +237,7 @@ class OutboxReader(OutboxFile):
 def _defined(definitions: Definitions | None, registrations: NDArray[np.int64]) -> dict[int, Subscription]:
     if definitions is None:
         return {}
-    return {int(each.id): each.subscription for each in definitions.registrations(distinct(registrations)[0].tolist())}
+    return {int(each.id): each.subscription for each in definitions.registrations(registrations.tolist())}
 
 
 def _check_cursor(since: Cursor | int, state: State) -> None:

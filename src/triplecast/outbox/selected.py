@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from triplecast.kernels.layout import I32, I64
 from triplecast.model.match import CHANGES, pair_id, publication_key
 from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import Subscription
 from triplecast.outbox.chunk import Chunk
+from triplecast.outbox.distinct import distinct
 from triplecast.outbox.notification import Cursor, Notification
 
 NamesById = dict[int, tuple[str, str | None]]
@@ -29,10 +31,14 @@ class Selected(NamedTuple):
     """Ascending."""
     names: NamesById
     """Of these rows' registrations, and maybe of others."""
+    numbers: I64
+    """These rows' registrations, each once, ascending."""
+    place: I32
+    """Of each row's registration among `numbers`."""
 
-    @property
-    def registration(self) -> NDArray[np.int64]:
-        return self.content.registration[self.rows]
+    @classmethod
+    def of(cls, epoch: int, first: int, content: Chunk, rows: NDArray[np.int64], names: NamesById) -> Selected:
+        return cls(epoch, first, content, rows, names, *distinct(content.registration[rows]))
 
     @property
     def publication(self) -> NDArray[np.int64]:
@@ -42,9 +48,9 @@ class Selected(NamedTuple):
 
 def made(selected: Selected, defined: Mapping[int, Subscription], operators: OperatorSet) -> Iterator[Notification]:
     """The notifications of rows; `defined`: their queries, as far as these are known."""
-    epoch, first, content, rows, names = selected
+    epoch, first, content, rows, names, numbers, place = selected
     bindings, offsets = content.bindings.tobytes(), content.offsets.tolist()
-    columns = (rows, selected.publication, selected.registration, content.change[rows], content.sheet[rows])
+    columns = (rows, selected.publication, numbers[place], content.change[rows], content.sheet[rows])
     at, key = -1, ""
     for row, of, registration, number, sheet in zip(*(column.tolist() for column in columns), strict=True):
         publication = content.publications[of]

@@ -27,8 +27,15 @@ from triplecast.pipeline.stages import MatchSlice, Stage, match_slice
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SMALLEST_SLICE = 128
+SMALLEST_SLICE = 512
 """Journal positions from the first publication on; a task costs more than matching fewer publications does."""
+
+BUSY = 256
+"""Publications of a batch after which more are expected soon."""
+
+BUSY_SECONDS = 0.25
+"""Then at least this time passes between the starts of two jobs, unless the later one is full: each costs as much as
+matching some hundred publications."""
 
 LOOK_SECONDS = 0.05
 """Between two looks at the journal when nobody says that there is more."""
@@ -42,6 +49,8 @@ class Batch(NamedTuple):
     after: int
     upto: int
     slices: list[MatchSlice]
+    full: bool
+    """Whether it spans as much as a batch may."""
 
 
 class MatchJobs:
@@ -77,12 +86,15 @@ class MatchJobs:
             self._work.result()
 
     def _repeat(self) -> None:
-        after, committing = self._sink.reached()[0], None
+        after, committing, next_start = self._sink.reached()[0], None, 0.0
         with Journal.read_only(self._stage.folder) as journal, ThreadPoolExecutor(1, "triplecast-commits") as commits:
             while not self._ending.is_set():
                 batch = plan_batch(self._horizon.now, journal, after, self._slices)
                 if batch is None and committing is None:
                     self._horizon.wait(LOOK_SECONDS)
+                    continue
+                if batch is not None and not batch.full and time.monotonic() < next_start:
+                    self._ending.wait(next_start - time.monotonic())
                     continue
                 began = time.monotonic()
                 matched = None if batch is None else self._match(batch)
@@ -91,6 +103,7 @@ class MatchJobs:
                 committing = None
                 if batch is not None and matched is not None:
                     committing = commits.submit(self._commit, matched, began)
+                    next_start = began + BUSY_SECONDS * (batch.upto - after >= BUSY)
                     after = batch.upto
             if committing is not None:
                 committing.result()
@@ -116,8 +129,9 @@ def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices
         return None
     reach("pipeline.batch-planned")
     if first is None or first > end:
-        return Batch(after, end, [])
-    return Batch(after, end, [MatchSlice(*each, horizon.manifest) for each in cut(after, end, first, slices)])
+        return Batch(after, end, [], True)
+    found = [MatchSlice(*each, horizon.manifest) for each in cut(after, end, first, slices)]
+    return Batch(after, end, found, end - first >= horizon.batch - 1)
 
 
 def match_left(jobs: JobGroup, stage: Stage, moving: MovingHorizon, left: Left, slices: int) -> pa.Table:
