@@ -19,10 +19,10 @@ _LARGE = 16 << 20
 def core_seconds() -> float:
     """Seconds that this process and its children, those that ended too, have had a core."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + ended.ru_utime + ended.ru_stime + sum(map(_core_seconds, descendants()))
+    return time.process_time() + ended.ru_utime + ended.ru_stime + sum(map(core_seconds_of, descendants()))
 
 
-def _core_seconds(process: int) -> float:
+def core_seconds_of(process: int) -> float:
     try:
         fields = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
     except OSError:

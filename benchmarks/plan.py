@@ -26,6 +26,7 @@ from benchmarks.scenarios.registering import (
 from benchmarks.scenarios.replacing import measure_replaced
 from benchmarks.scenarios.scanning import measure_scan
 from benchmarks.scenarios.skew import measure_skew
+from benchmarks.scenarios.storing import measure_stored
 from benchmarks.scenarios.subscribing import measure_subscribing
 from benchmarks.scenarios.taxonomy import measure_taxonomy
 from benchmarks.scenarios.tenmillion import measure_ten_million
@@ -49,6 +50,7 @@ DEFAULT_PARTS: tuple[str, ...] = (
     "skew",
     "replaced",
     "subscribing",
+    "storing",
     "readers",
     "frontdoor",
 )
@@ -57,7 +59,8 @@ DEFAULT_PARTS += ("fulltext", "taxonomy", "spark", "following", "dropped")
 PARTS = (*DEFAULT_PARTS, "tenmillion")
 """With those that run only where they are named: they take long."""
 QUICK_PARTS: tuple[str, ...] = ("scan", "templates", "realtail", "alerts", "same", "stars")
-QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "readers", "frontdoor")
+QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "storing")
+QUICK_PARTS += ("readers", "frontdoor")
 
 SIZES = {"gtopss": 30_000, "cluster": 100_000, "same": 100_000, "real": 100_000, "realtail": 100_000}
 SIZES |= {"alerts": 100_000, "stars": 100_000}
@@ -101,12 +104,14 @@ def _plan_whole(root: Path, large: bool) -> list[tuple[str, Run]]:
     plan += [
         ("replaced", partial(measure_replaced, "realtail", largest, PUBLICATIONS, REPLACED_SECONDS)),
         ("subscribing", partial(measure_subscribing, "realtail", largest)),
+        ("storing", partial(measure_stored, largest)),
         ("readers", partial(measure_readers, "realtail", largest, PUBLICATIONS, READ_SECONDS)),
         ("frontdoor", partial(measure_front_door, *FRONT_DOOR)),
         ("fulltext", partial(measure_fulltext, root, SIZES["realtail"], ABSTRACTS)),
     ]
     plan += [("taxonomy", partial(measure_taxonomy, size, PUBLICATIONS)) for size in tail]
     plan += [("spark", partial(measure_pipeline, name, SPARK_SUBSCRIPTIONS, SPARK_SECONDS)) for name in SPARK_WORKLOADS]
+    plan += [("spark", partial(measure_pipeline, "alerts", SPARK_SUBSCRIPTIONS, SPARK_SECONDS, 1))]
     plan += [
         ("following", partial(measure_changed_line, "alerts", SPARK_SUBSCRIPTIONS)),
         ("dropped", partial(measure_dropped, "alerts", SPARK_SUBSCRIPTIONS)),
@@ -129,6 +134,7 @@ def _plan_quick(root: Path) -> list[tuple[str, Run]]:
         ("skew", partial(measure_skew, QUICK_SIZE, QUICK_PUBLICATIONS, crowd=QUICK_SIZE // 10)),
         ("replaced", partial(measure_replaced, "realtail", QUICK_SIZE, QUICK_PUBLICATIONS, 3.0)),
         ("subscribing", partial(measure_subscribing, "realtail", QUICK_SIZE)),
+        ("storing", partial(measure_stored, QUICK_SIZE)),
         ("readers", partial(measure_readers, "realtail", QUICK_SIZE, QUICK_PUBLICATIONS, 1.0)),
         ("frontdoor", partial(measure_front_door, *QUICK_FRONT_DOOR)),
         ("fulltext", partial(measure_fulltext, root, QUICK_SIZE, QUICK_PUBLICATIONS)),

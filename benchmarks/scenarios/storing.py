@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import multiprocessing
-import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from benchmarks.figures import Figure, at_most
-from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads.catalogue import TAIL, open_catalogue, write_interests
 from triplecast import Engine
 from triplecast.model.subscription import Subscription
-from triplecast.outbox.reader import END
 
 AT_ONCE = 100_000
 """Subscriptions of one call."""
@@ -21,6 +19,7 @@ OWNERS = 1_000
 MOST_DISK = 300.0
 MOST_RESIDENT = 120.0
 """Bytes a subscription."""
+Measure = Callable[[Path, int], dict[str, float]]
 _PARTS = {
     "journal": "journal.sqlite",
     "write-ahead log": "journal.sqlite-wal",
@@ -29,16 +28,15 @@ _PARTS = {
 }
 
 
-def measure_stored(name: str, subscriptions: int) -> Iterator[Figure]:
+def measure_stored(subscriptions: int) -> Iterator[Figure]:
     """Two fresh processes read what they take: one that subscribed and published, and one that opened the folder. What
     an engine in an empty folder takes is taken off."""
-    assert END.startswith("outbox")
-    size = (name, subscriptions)
+    size = ("realtail", subscriptions)
     with tempfile.TemporaryDirectory(prefix="triplecast-bench-") as place:
         folder = Path(place)
-        empty = _run(_open, folder / "empty", name, 0)
+        empty = _run(_open, folder / "empty", 0)
         for when, run in (("while subscribing", _fill), ("of a folder opened again", _open)):
-            taken = _run(run, folder / "full", name, subscriptions)
+            taken = _run(run, folder / "full", subscriptions)
             each = {part: (taken[part] - empty[part]) / subscriptions for part in taken}
             disk = {part: each[part] for part in _PARTS}
             resident = {part: each[part] for part in ("its own", "mapped files")}
@@ -53,13 +51,12 @@ def measure_stored(name: str, subscriptions: int) -> Iterator[Figure]:
                 work=resident,
                 target=at_most(MOST_RESIDENT),
             )
-        shutil.rmtree(folder / "full")
 
 
-def _run(measure: object, folder: Path, name: str, subscriptions: int) -> dict[str, float]:
+def _run(measure: Measure, folder: Path, subscriptions: int) -> dict[str, float]:
     context = multiprocessing.get_context("spawn")
     hear, tell = context.Pipe(duplex=False)
-    child = context.Process(target=_tell, args=(tell, measure, folder, name, subscriptions))
+    child = context.Process(target=_tell, args=(tell, measure, folder, subscriptions))
     child.start()
     tell.close()
     try:
@@ -69,16 +66,15 @@ def _run(measure: object, folder: Path, name: str, subscriptions: int) -> dict[s
     return taken
 
 
-def _tell(tell: Connection, measure: object, folder: Path, name: str, subscriptions: int) -> None:
-    assert callable(measure)
-    tell.send(measure(folder, name, subscriptions))
+def _tell(tell: Connection, measure: Measure, folder: Path, subscriptions: int) -> None:
+    tell.send(measure(folder, subscriptions))
 
 
-def _fill(folder: Path, name: str, subscriptions: int) -> dict[str, float]:
+def _fill(folder: Path, subscriptions: int) -> dict[str, float]:
     """Texts are made and dropped a call at a time, as a program would that reads them from somewhere."""
     with Engine.open(folder) as engine:
         for first in range(0, subscriptions, AT_ONCE):
-            texts = WORKLOADS[name](min(AT_ONCE, subscriptions - first), 1).subscriptions
+            texts = write_interests(open_catalogue(8 + first, TAIL), min(AT_ONCE, subscriptions - first))
             numbered = enumerate(texts, first)
             engine.subscribe_many([Subscription(f"s{at}", text, owner=f"o{at % OWNERS}") for at, text in numbered])
             del texts
@@ -86,7 +82,7 @@ def _fill(folder: Path, name: str, subscriptions: int) -> dict[str, float]:
         return _measure(folder)
 
 
-def _open(folder: Path, name: str, subscriptions: int) -> dict[str, float]:
+def _open(folder: Path, subscriptions: int) -> dict[str, float]:
     with Engine.open(folder) as engine:
         _publish(engine)
         return _measure(folder)

@@ -73,14 +73,12 @@ def find_warnings(template: Template, constants: Constants, operators: OperatorS
     """Say what is odd in a query and what to write instead, in at most `WARNINGS_LIMIT` sentences."""
     found = _read_template(template)
     names = [constants[slot] for slot in found.names]
-    is_ordinary = ordinary_names(operators).issuperset(names)
+    is_ordinary = ordinary_names(operators).has_all(names)
     read = found.fixed if is_ordinary else found.predicates
     iris = (constants[each][1:-1] if isinstance(each, int) else each for each in read)
     warnings = [warning for iri in iris if (warning := warn_undeclared(iri, operators)) is not None]
     for check in found.without_names if is_ordinary else found.checks:
         warnings += (check,) if isinstance(check, str) else check(constants)
-    if not is_ordinary:
-        ordinary_names(operators).learn(names)
     return tuple(dict.fromkeys(warnings))[:WARNINGS_LIMIT] if warnings else ()
 
 

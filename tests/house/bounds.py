@@ -16,7 +16,7 @@ class Bound(NamedTuple):
 
 LINES = {
     "publish → receipt": Bound(2_485, 900),
-    "subscribe → index": Bound(2_745, 1_800),
+    "subscribe → index": Bound(2_755, 1_800),
     "triplecast run, inside pipeline/": Bound(1_310, 1_200),
     "for operators alone, but box": Bound(2_860, 2_780),
     "src": Bound(49_200, 39_000),

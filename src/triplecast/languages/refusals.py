@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
 from triplecast.errors import QueryRefused
-from triplecast.languages.vocabularies import bare_namespace, doubt_iri
+from triplecast.languages.vocabularies import bare_namespace, doubt_iri, is_far
 from triplecast.model.entailment import FUNCTION_MARKS, FUNCTIONS
 from triplecast.model.operators import OperatorSet
 from triplecast.operators.failure_hints import describe_missing
@@ -170,16 +170,15 @@ _ALIKE = 0.8
 """Likeness of two names in namespaces that differ by little."""
 
 
-@lru_cache(maxsize=16_384)
 def warn_undeclared(iri: str, operators: OperatorSet) -> str | None:
     """Warn of a predicate that is named like an operator though no operator has its name; None for nearly all.
 
     Any IRI may be a predicate of the data, so such a query is accepted.
     """
-    if operators.find(iri) is not None:
+    namespace, local = split_name(iri)
+    if not _may_hold_operators(namespace, operators) or operators.find(iri) is not None:
         return None
     declared = _declared(operators)
-    namespace, local = split_name(iri)
     beside = declared.get(namespace, ())
     warning = f"<{iri}> is matched as a predicate of the data, since no operator of this name is declared"
     near = nearest_names(iri, beside, 1) or _in_like_namespaces(namespace, local, declared)
@@ -189,9 +188,24 @@ def warn_undeclared(iri: str, operators: OperatorSet) -> str | None:
         names = ", ".join(split_name(name)[1] for name in beside[:_SHOWN])
         more = f" and {len(beside) - _SHOWN} more" if len(beside) > _SHOWN else ""
         return f"{warning}, though its namespace has {names}{more}; if it is an operator, {HOW_TO_DECLARE}"
-    if namespace == GEOF or split_name(namespace[:-1])[1].lower() in _OPERATOR_FOLDERS:
+    if _is_of_operators(namespace):
         return f"{warning}; if it is an operator, {HOW_TO_DECLARE}"
     return None
+
+
+@lru_cache(maxsize=16_384)
+def _may_hold_operators(namespace: str, operators: OperatorSet) -> bool:
+    """Whether `warn_undeclared` warns of some name in it."""
+    declared = _declared(operators)
+    return namespace in declared or _is_of_operators(namespace) or any(_are_like(each, namespace) for each in declared)
+
+
+def _is_of_operators(namespace: str) -> bool:
+    return namespace == GEOF or split_name(namespace[:-1])[1].lower() in _OPERATOR_FOLDERS
+
+
+def _are_like(namespace: str, other: str) -> bool:
+    return bare_namespace(namespace) == bare_namespace(other) or one_apart(namespace, other)
 
 
 class OrdinaryNames(set[str]):
@@ -200,13 +214,29 @@ class OrdinaryNames(set[str]):
     def __init__(self, operators: OperatorSet) -> None:
         super().__init__()
         self._operators = operators
+        self._namespaces: dict[str, bool] = {}
 
-    def learn(self, names: Iterable[str]) -> None:
-        """Add the ordinary ones among some constants."""
+    def has_all(self, names: Sequence[str]) -> bool:
+        """Whether all these constants are ordinary."""
+        if self.issuperset(names):
+            return True
+        new = [name for name in names if name not in self]
+        if not all(map(self._is_ordinary, new)):
+            return False
         if len(self) > _NAMES_KEPT:
             self.clear()
-        told = ((name, doubt_iri(name[1:-1]) or warn_undeclared(name[1:-1], self._operators)) for name in names)
-        self.update(name for name, warning in told if warning is None)
+            self._namespaces.clear()
+        self.update(new)
+        return True
+
+    def _is_ordinary(self, name: str) -> bool:
+        iri = name[1:-1]
+        namespace, _ = split_name(iri)
+        known = self._namespaces.get(namespace)
+        if known is None:
+            known = namespace[-1:] in ("/", "#") and is_far(namespace)
+            known = self._namespaces[namespace] = known and not _may_hold_operators(namespace, self._operators)
+        return known or (doubt_iri(iri) is None and warn_undeclared(iri, self._operators) is None)
 
 
 @lru_cache(maxsize=16)
@@ -229,7 +259,7 @@ def _in_like_namespaces(namespace: str, local: str, declared: Mapping[str, Seque
     return [
         name
         for other, names in declared.items()
-        if other != namespace and (bare_namespace(other) == bare_namespace(namespace) or one_apart(other, namespace))
+        if other != namespace and _are_like(other, namespace)
         for name in names
         if likeness_of(split_name(name)[1], local) >= _ALIKE
     ][:1]

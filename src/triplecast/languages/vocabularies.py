@@ -140,7 +140,7 @@ def suggest_prefix(prefix: str, declared: Mapping[str, str]) -> str | None:
 def doubt_iri(iri: str) -> str | None:
     """Warn of an IRI whose namespace is nearly a known one, or whose name is nearly one of a known vocabulary."""
     namespace = iri[: 1 + max(iri.rfind("/"), iri.rfind("#"))]
-    if _is_far(namespace):
+    if is_far(namespace):
         return None
     listed = _LISTED.get(namespace)
     if listed is not None and iri[len(namespace) :] not in TERMS[listed]:
@@ -175,7 +175,7 @@ def _doubt_term(prefix: str, local: str) -> str | None:
 
 
 @lru_cache(maxsize=16_384)
-def _is_far(namespace: str) -> bool:
+def is_far(namespace: str) -> bool:
     """Whether no name in it needs a warning, as in nearly all namespaces."""
     return namespace not in _LISTED and _suspects(namespace) == (None, ())
 

@@ -17,6 +17,7 @@ from triplecast.languages import parse_template
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
 from triplecast.model.subscription import Registration
 from triplecast.operators.failure_hints import missing_modules
+from triplecast.registry.bulk import return_memory
 
 AT_ONCE = MERGE_LIMIT
 """Records of the registry that are in memory together while an index is brought up to date; the subscriptions of one
@@ -24,6 +25,8 @@ segment then."""
 UNINDEXED = 62_500
 """Registrations that may wait for the next update, so that neither it nor memory has to take more; those of one change
 may be more. Four times as many are what the index merges at once."""
+LARGE = 10_000
+"""Registrations of one update after which freed memory goes back to the system."""
 NAMED = 20
 """Most subscriptions that cannot be read any more and are named."""
 
@@ -84,11 +87,14 @@ class IndexUpkeep:
     def update(self) -> bool:
         """Bring the index up to the journal's head and compact it; whether it changed. Raises `StorageFault`."""
         self.opened()
-        compiler = SubscriptionCompiler(self.operators(), self._compiled)
+        compiler, waiting = SubscriptionCompiler(self.operators(), self._compiled), len(self._compiled)
         update_index(self._index, self._journal, self._needed_from(), compiler)
         self._compiled.clear()
+        compacted = self._compactor.look()
+        if compacted or waiting > LARGE:
+            return_memory()
         # not what the update says: an earlier one may have been interrupted once the index was written
-        changed = self._compactor.look() or self._index.covers != self.snapshot.covers
+        changed = compacted or self._index.covers != self.snapshot.covers
         if changed:
             self.snapshot = self._index.snapshot()
             if self._publish is not None:
