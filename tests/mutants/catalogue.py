@@ -491,7 +491,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "outbox/outbox.py",
         "synced = not replayed or bool(batch.awaited or batch.undecided) or",
         "synced = not replayed or",
-        ("tests/unit/engine/test_shared_syncs.py", "tests/unit/engine/test_told_first.py"),
+        ("tests/unit/outbox/test_waiting_commits.py",),
     ),
     Mutant(
         "outbox-never-synced",

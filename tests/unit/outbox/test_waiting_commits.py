@@ -1,0 +1,28 @@
+"""Which commits wait for the sync of a later one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from outbox_samples import batch, registrations
+
+from triplecast.outbox import Outbox, OutboxBatch
+
+
+@pytest.mark.parametrize(
+    ("given", "waits"),
+    [
+        (batch([(3, 1, "[{}]")]), True),
+        (batch([]), True),
+        (batch([(3, 1, "[{}]")], undecided=[(3, 2, "why")]), False),
+        (batch([(3, 1, "[{}]")], awaited=[(3, 2)]), False),
+    ],
+)
+def test_what_another_time_may_decide_otherwise_is_synced(tmp_path: Path, given: OutboxBatch, waits: bool) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(given, 3, registrations, replayed=True)
+        assert outbox.told == 3
+        assert (outbox.durable.told == 0) is waits
+        outbox.commit(batch([(4, 1, "[{}]")]), 4, registrations)
+        assert outbox.durable.told == 4
