@@ -536,11 +536,4 @@ MUTANTS: tuple[Mutant, ...] = (
         "place = id - self.ids.start + 1\n",
         RECORDS,
     ),
-    Mutant(
-        "a-chunk-with-two-constants",
-        "languages/chunks.py",
-        "(place,) = [place",
-        "place, *_ = [place",
-        ("tests/unit/languages/test_templates.py",),
-    ),
 )
