@@ -74,7 +74,8 @@ class Driver:
     def __init__(self, journal: Journal, outbox: Outbox) -> None:
         self._journal = journal
         self._outbox = outbox
-        self._empty_upto = 0
+        following = journal.publications(outbox.told, journal.head(), 1)
+        self._empty_upto = following[0].position - 1 if following else int(journal.head())
         """Up to here no publication is to be matched, though nothing says so in the outbox."""
         self.turns = Turns(outbox)
 
