@@ -24,6 +24,7 @@ OUTBOX = (
     "tests/unit/outbox/test_chunks.py",
     *(f"tests/unit/outbox/test_outbox{name}.py" for name in ("", "_late", "_end", "_writer", "_filters")),
 )
+RECORDS = ("tests/unit/journal/test_subscription_blocks.py",)
 
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -555,5 +556,33 @@ MUTANTS: tuple[Mutant, ...] = (
         "np.int32(first - 1))[sheet]",
         "np.int32(-1))[sheet]",
         OUTBOX,
+    ),
+    Mutant(
+        "lease-of-a-neighbour-lost",
+        "journal/leases.py",
+        "range(before + 1, after), end)",
+        "range(before + 2, after), end)",
+        RECORDS,
+    ),
+    Mutant(
+        "subscriptions-before-the-range",
+        "journal/reader.py",
+        "max(block.ids.start, positions.start)",
+        "block.ids.start",
+        RECORDS,
+    ),
+    Mutant(
+        "a-name-in-use-is-taken",
+        "journal/journal.py",
+        "rows) < len(rows):",
+        "rows) < 0:",
+        RECORDS,
+    ),
+    Mutant(
+        "ticket-of-the-next-subscription",
+        "journal/subscription_blocks.py",
+        "place = id - self.ids.start\n",
+        "place = id - self.ids.start + 1\n",
+        RECORDS,
     ),
 )

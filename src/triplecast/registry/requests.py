@@ -136,7 +136,7 @@ def answer_by(known: Mapping[str, Callable[[Fields], Answer]], fields: object) -
 
 def _outcome(outcome: Subscribed | Refusal) -> Answer:
     if isinstance(outcome, Subscribed):
-        return asdict(outcome)
+        return {name: getattr(outcome, name) for name in Subscribed.__slots__}
     if isinstance(outcome, InputError):
         return {"error": outcome.what, "hint": outcome.hint}
     if isinstance(outcome, QueryRefused):
