@@ -27,9 +27,9 @@ PAGE = 8192
 """Bytes: fastest of 4,096 to 32,768 for 4 KB rows, read and written (docs/storage.md)."""
 CHECKPOINT = 4096
 """Pages in the write-ahead log (32 MB) before they are moved to the file."""
-CACHE = -32 << 10
-"""What a database without a path keeps in memory, in kilobytes and negative; the rest is in a temporary file.
-"""
+CACHE = -4 << 10
+"""What a database without a path keeps in memory, in kilobytes and negative; the rest is in a temporary file. Each
+commit goes through all pages that were never written: 90 µs for 32 MB."""
 PATIENCE = 30_000
 """Milliseconds that a statement waits for a lock that another tool holds on the file."""
 
