@@ -74,8 +74,8 @@ class Driver:
     def __init__(self, journal: Journal, outbox: Outbox) -> None:
         self._journal = journal
         self._outbox = outbox
-        following = journal.publications(outbox.told, journal.head(), 1)
-        self._empty_upto = following[0].position - 1 if following else int(journal.head())
+        following = journal.next_publication(outbox.told)
+        self._empty_upto: int = journal.head() if following is None else following - 1
         """Up to here no publication is to be matched, though nothing says so in the outbox."""
         self.turns = Turns(outbox)
 

@@ -44,10 +44,12 @@ class Simulated:
     asked: list[tuple[int, float]] = field(default_factory=list)
     committing: threading.Lock = field(default_factory=threading.Lock)
 
+    told: int = 0
     progress: int = 0
 
     def __post_init__(self) -> None:
-        self.driver = Driver(SimpleNamespace(check_writer=lambda: None), self)  # type: ignore[arg-type]
+        journal = SimpleNamespace(check_writer=lambda: None, next_publication=lambda _: 1)
+        self.driver = Driver(journal, self)  # type: ignore[arg-type]
 
     def pending(self, after: int, limit: int) -> Pending:
         came = sorted(position for position, at in self.comes.items() if at <= self.now)
