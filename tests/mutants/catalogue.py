@@ -516,13 +516,6 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/unit/ingest/test_ahead.py",),
     ),
     Mutant(
-        "row-of-a-part-of-an-answer",
-        "kernels/render.py",
-        "if sheet < 0 or limits.weight[sheets.answer[sheet]] > 0 or",
-        "if sheet < 0 or",
-        ("tests/unit/match",),
-    ),
-    Mutant(
         "views-of-the-pending-are-sound",
         "kernels/views.py",
         "sound = sound and scanned.term_class[term] != PENDING",
