@@ -9,8 +9,8 @@ from typing import NamedTuple
 from triplecast.index import Snapshot
 
 SMALLEST, LARGEST = 512, 32_768
-"""Journal positions a batch may span from its first publication on: what each batch costs whatever it holds (0.3 s on
-an idle machine, 2 s on a busy one) must not come to be most of it.
+"""Journal positions a batch may span from its first publication on: what each batch costs whatever it holds (0.03 s on
+an idle machine, more on a busy one) must not come to be most of it.
 """
 
 ROWS = 1_000_000

@@ -26,3 +26,12 @@ def test_what_another_time_may_decide_otherwise_is_synced(tmp_path: Path, given:
         assert (outbox.durable.told == 0) is waits
         outbox.commit(batch([(4, 1, "[{}]")]), 4, registrations)
         assert outbox.durable.told == 4
+
+
+def test_nothing_to_record_goes_past_no_pending_pair_and_no_difference(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch([(3, 1, "[{}]")]), 3, registrations, replayed=True)
+        assert outbox.commit(batch([]), 3, registrations, after=2, replayed=True).differing == (3,)
+        outbox.commit(batch([], awaited=[(4, 2)]), 4, registrations, replayed=True)
+        outbox.commit(batch([]), 5, registrations, replayed=True)
+        assert (outbox.state.told, outbox.state.progress) == (5, 3)
