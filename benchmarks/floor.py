@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from triplecast.kernels import njit
 from triplecast.kernels.layout import Encoded, Index
-from triplecast.kernels.probe import Hits, clear_bits, make_hits, probe
+from triplecast.kernels.probe import Hits, forget_keys, make_hits, probe
 
 Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]
 
@@ -27,7 +27,7 @@ def _probe_and_copy(
         for row in range(offsets[view], offsets[view + 1]):
             publication[row] = view
             subscription[row] = matched[row]
-        clear_bits(hits.bits, hits.keys, keys)
+        forget_keys(hits, keys)
     return publication, subscription
 
 

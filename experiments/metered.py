@@ -171,7 +171,7 @@ def _count_range(arguments: Sequence[Any], found: tuple[int, int]) -> Mapping[st
     """Those of the range, and the one that ends it where it is walked to its end."""
     how, number, _, operator, _, _, end, _ = arguments
     low, high = found
-    walked = operator in (conditions.EQUAL, conditions.WINDOW) and how in (conditions.BY_NUMBER, conditions.BY_SINGLE)
+    walked = operator == conditions.EQUAL and how in (conditions.BY_NUMBER, conditions.BY_SINGLE)
     return {ENTRIES: int(high - low) + int(walked and number == number and high < end)}
 
 
@@ -196,24 +196,10 @@ def _count_star(arguments: Sequence[Any], _: Any) -> Mapping[str, int]:
     return {TRIES: sum(_count_chain(hits.chain, state[step - 1, walk.HEAD]) for step in steps if step)}
 
 
-def _count_bounds(arguments: Sequence[Any], _: Any) -> Mapping[str, int]:
-    """The bounds up to one that does not hold, the last of the condition, or another atom."""
-    index, atom, (variable, lane), (how, number) = arguments
-    count = 0
-    while True:
-        of, operator, seen_in, rest = index.atom_code[atom + count].tolist()
-        bounds = conditions.LESS <= operator <= conditions.AT_LEAST and rest != layout.CONTINUES
-        if (of, seen_in) != (variable, lane) or not bounds:
-            return {ATOMS: count}
-        holds = conditions.compares(how, number, False, operator, index.atom_value[atom + count])
-        count += 1
-        if not holds or rest == layout.ENDS:
-            return {ATOMS: count}
-
-
 _COUNTS: Mapping[str, Count] = {
     "probe": _count_probe,
     "has_key": _count_one(TESTS),
+    "may_join": _count_one(TESTS),
     "find_slot": _count_one(SLOTS),
     "advance": _count_spent,
     "_narrow": _count_narrowed,
@@ -223,6 +209,5 @@ _COUNTS: Mapping[str, Count] = {
     "_first_beyond": _count_halvings,
     "narrow_range": _count_range,
     "holds": _count_one(ATOMS),
-    "_skip_bounds": _count_bounds,
 }
 """What each of them touches by itself: `compares` is called for an entry or an atom that is counted."""

@@ -23,7 +23,8 @@ from triplecast.index.structures import (
     with_always,
 )
 from triplecast.kernels.build import Items, canonicalise, fill_key_table, fill_term_table
-from triplecast.kernels.entries import Entries, make_entries
+from triplecast.kernels.conditions import FEW
+from triplecast.kernels.entries import Entries, join_few_bounds, make_entries
 from triplecast.kernels.hashing import hash_terms
 from triplecast.kernels.layout import (
     ENDS,
@@ -41,6 +42,7 @@ from triplecast.kernels.layout import (
     GROUP_STEP,
     I32,
     I64,
+    NO_KEYS,
     SHAPE_FULL,
     SHAPE_JOIN,
     SHAPE_NECESSARY,
@@ -54,7 +56,7 @@ from triplecast.kernels.layout import (
 )
 from triplecast.kernels.words import pad
 from triplecast.model.algebra import from_ntriples
-from triplecast.model.comparison_codes import Lane
+from triplecast.model.comparison_codes import Comparison, Lane
 
 _WORD = WORD.encode()
 MOST_SINGLE = float(np.finfo(np.float32).max)
@@ -82,23 +84,22 @@ def build_tables(members: MemberArrays, anchor: Anchor) -> Tables:
     name_offsets = offsets_of(items.variables)
     canonical = canonicalise(items, keys, name_offsets)
     shapes = find_shapes(items, canonical.topology)
-    structures = find_structures(items, canonical.keys, shapes.of_item)
+    structures = find_structures(items, canonical.keys, canonical.topology, shapes.of_item)
     answers, answer_of, roles = _find_answers(members, items, canonical.names, name_offsets)
     entries, atom_code, atom_value = make_entries(items, canonical.names, name_offsets)
     plain_offsets, plain = _file_plain(items, structures, answer_of)
-    conditional = _file_entries(entries, atom_code, items, structures, shapes)
+    conditional = _file_entries(join_few_bounds(entries, structures.of_item), atom_code, items, structures, shapes)
     compares = np.diff(conditional.group_offsets) > 0
     assert (np.diff(shapes.rows[:, SHAPE_JOIN])[structures.shape[compares]] > 0).all(), "kernels.join needs their steps"
     word_predicate = members.constants.index(_WORD) if _WORD in members.constants else -1
-    constant = (key_terms >= 0).astype(np.uint8)
-    masks = constant[:, 0] | constant[:, 1] << 1 | constant[:, 2] << 2
+    masks = ((key_terms >= 0) @ np.array([1, 2, 4])).astype(np.uint8)
     index = Index(
         facts=_find_facts(members, key_terms, shapes, word_predicate, anchor.unfiltered),
         key_table=fill_key_table(key_terms, _table_size(len(key_terms))),
         key_terms=key_terms,
         key_masks=np.unique(masks[key_terms[:, 0] != -2]),
         anchor_offsets=_count_offsets(structures.first_key, len(key_terms)),
-        second_keys=structures.first_key if anchor.unfiltered else structures.second_key,
+        next_keys=np.full_like(structures.next_keys, NO_KEYS) if anchor.unfiltered else structures.next_keys,
         structures=pack(
             structures.offsets,
             np.append(structures.shape, -1),
@@ -110,6 +111,7 @@ def build_tables(members: MemberArrays, anchor: Anchor) -> Tables:
         groups=conditional.groups,
         group_width=conditional.width,
         entry_value=conditional.value,
+        entry_upper=conditional.upper,
         entries=conditional.subscription,
         entry_atoms=conditional.atoms,
         atom_code=atom_code,
@@ -225,6 +227,7 @@ class _Conditional(NamedTuple):
     groups: I32
     width: NDArray[np.float32]
     value: NDArray[np.float64]
+    upper: NDArray[np.float64]
     subscription: I32
     atoms: I32
 
@@ -232,27 +235,28 @@ class _Conditional(NamedTuple):
 def _file_entries(
     entries: Entries, atom_code: U8, items: Items, structures: Structures, shapes: Shapes
 ) -> _Conditional:
-    """Group entries by structure and code (`Index.groups`), windows also by the power of two of their width; sort each
-    group by constant."""
+    """Group entries by structure and code (`Index.groups`), spans that are not few also by the power of two of their
+    width; sort each group by constant."""
     structure = structures.of_item[entries.item]
-    width_class = np.frexp(entries.width)[1]
     code = entries.code.astype(np.int64)
     step = _steps_of_stars(shapes, structures.shape[structure], entries.code[:, 0])
     step[~_compare_one_variable(entries, atom_code)] = 0
     step[(step > 0) & (entries.atoms < 0)] |= STEP_WHOLE
     kind = code[:, 0] | code[:, 1] << GROUP_OPERATOR | code[:, 2] << GROUP_LANE | step << GROUP_STEP
     subscription = items.subscription[entries.item]
+    widths = np.where(entries.code[:, 1] >= Comparison.SPAN, entries.upper - entries.value, 0.0)
+    _, alike, count = np.unique(structure.astype(np.int64) << 32 | kind, return_inverse=True, return_counts=True)
+    width_class = np.where(count[alike] > FEW, np.frexp(widths)[1], 0)
     order = np.lexsort((subscription, entries.value, width_class, kind, structure))
     ranks = np.stack([rank[order].astype(np.int64) for rank in (structure, kind, width_class)], axis=1)
-    first = np.ones(len(order), bool)
-    first[1:] = (ranks[1:] != ranks[:-1]).any(axis=1)
-    starts = np.flatnonzero(first)
-    width = np.maximum.reduceat(entries.width[order], starts) if len(starts) else np.zeros(0)
+    starts = np.flatnonzero(np.append(True, (ranks[1:] != ranks[:-1]).any(axis=1))[: len(order)])
+    width = np.maximum.reduceat(widths[order], starts) if len(starts) else np.zeros(0)
     return _Conditional(
         _count_offsets(structure[order][starts], len(structures.shape)),
         pack(np.append(kind[order][starts], 0), np.append(starts, len(order))),
         np.nextafter(np.minimum(width, MOST_SINGLE).astype(np.float32), np.float32(np.inf)),
         entries.value[order],
+        entries.upper[order],
         subscription[order].astype(np.int32),
         entries.atoms[order].astype(np.int32),
     )

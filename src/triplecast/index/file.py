@@ -14,18 +14,22 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.errors import StorageFault
-from triplecast.kernels.checksum import checksum
+from triplecast.kernels.checksum import checksum, checksum_of_parts
 from triplecast.storage_faults import storage_faults, sync_folder
 
 MAGIC = b"TRARRAYS"
-FORMAT = 1
+FORMAT = 2
 """Of the file and of the arrays of a segment; raised whenever either changes."""
+LARGE_FORMAT = 1_001
+"""Of files of hundreds of megabytes: their checksum is made of parts."""
+_CHECKSUMS = MappingProxyType({FORMAT: checksum, LARGE_FORMAT: checksum_of_parts})
 TEMPORARY = ".tmp"
 """The suffix of a file that is being written."""
 _HEAD = struct.Struct("<8sIIQQ")
@@ -43,7 +47,7 @@ Sole = Callable[[], AbstractContextManager[object]]
 """A context in which nobody else writes to the folder; entering raises when another process has become its writer."""
 
 
-def write_arrays(path: Path, file: ArrayFile, sole: Sole = nullcontext) -> None:
+def write_arrays(path: Path, file: ArrayFile, sole: Sole = nullcontext, form: int = FORMAT) -> None:
     """Write `file` to `path` as `write_durably` does. Raises `StorageFault`."""
     head, offsets, size = _lay_out(file)
     content = np.zeros(size, np.uint8)
@@ -51,8 +55,8 @@ def write_arrays(path: Path, file: ArrayFile, sole: Sole = nullcontext) -> None:
     for name, array in file.arrays.items():
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         content[offsets[name] : offsets[name] + len(raw)] = raw
-    for mark in (0, _checksum(content, len(head), size)):
-        content[: _HEAD.size] = np.frombuffer(_HEAD.pack(MAGIC, FORMAT, len(head), size, mark), np.uint8)
+    for mark in (0, _checksum(content, len(head), size, form)):
+        content[: _HEAD.size] = np.frombuffer(_HEAD.pack(MAGIC, form, len(head), size, mark), np.uint8)
     write_durably(path, content.data, sole)
 
 
@@ -78,7 +82,7 @@ def write_durably(path: Path, content: bytes | memoryview, sole: Sole = nullcont
             raise
 
 
-def read_arrays(path: Path) -> ArrayFile:
+def read_arrays(path: Path, form: int = FORMAT) -> ArrayFile:
     """Check every byte of a file and map it, copy on write. Raises `StorageFault`."""
     try:
         with open(path, "rb") as stream:
@@ -90,11 +94,11 @@ def read_arrays(path: Path) -> ArrayFile:
     magic, version, head_size, size, mark = _HEAD.unpack(content[: _HEAD.size].tobytes())
     if magic != MAGIC:
         raise StorageFault(path.name, "not a segment", REBUILD)
-    if version != FORMAT:
-        raise StorageFault(path.name, f"format {version}, this version reads {FORMAT}", REBUILD)
+    if version != form:
+        raise StorageFault(path.name, f"format {version}, this version reads {form}", REBUILD)
     if size != len(content) or _HEAD.size + head_size > size:
         raise StorageFault(path.name, f"{len(content)} bytes long, should have {size}", REBUILD)
-    if mark != _checksum(content, head_size, size):
+    if mark != _checksum(content, head_size, size, form):
         raise StorageFault(path.name, "its checksum is wrong", REBUILD)
     head = json.loads(content[_HEAD.size : _HEAD.size + head_size].tobytes())
     arrays = {}
@@ -109,14 +113,14 @@ def _map(stream: BinaryIO) -> NDArray[np.uint8]:
     return np.asarray(np.memmap(stream, np.uint8, "c"))
 
 
-def _checksum(content: NDArray[np.uint8], head_size: int, size: int) -> int:
+def _checksum(content: NDArray[np.uint8], head_size: int, size: int, form: int) -> int:
     """Compute the checksum of the fields before it and of everything after it."""
-    return int(checksum(content[_HEAD.size :])) ^ (hash_fields(head_size, size))
+    return int(_CHECKSUMS[form](content[_HEAD.size :])) ^ hash_fields(head_size, size, form)
 
 
-def hash_fields(head_size: int, size: int) -> int:
+def hash_fields(head_size: int, size: int, form: int) -> int:
     """Hash the fields of the head to 64 bits."""
-    fields = np.frombuffer(struct.pack("<8sIIQ", MAGIC, FORMAT, head_size, size), np.uint8)
+    fields = np.frombuffer(struct.pack("<8sIIQ", MAGIC, form, head_size, size), np.uint8)
     return int(checksum(np.array(fields)))
 
 

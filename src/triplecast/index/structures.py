@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.index.members import offsets_of
-from triplecast.kernels.build import ALWAYS, Items, group_equal_rows
-from triplecast.kernels.layout import I32, I64
+from triplecast.kernels.build import ALWAYS, Items, find_next_keys, group_equal_rows
+from triplecast.kernels.layout import I32, I64, U32
 from triplecast.kernels.programs import make_programs
 
 
@@ -109,10 +109,11 @@ class Structures(NamedTuple):
     keys: I32
     shape: I32
     first_key: I32
-    second_key: I32
+    next_keys: U32
+    """`Index.next_keys`."""
 
 
-def find_structures(items: Items, keys: I32, shape_of_item: I32) -> Structures:
+def find_structures(items: Items, keys: I32, topology: I32, shape_of_item: I32) -> Structures:
     """Group items with equal keys and shape into structures, sorted by their first three keys."""
     cells = np.insert(keys, items.offsets[:-1], shape_of_item)
     number, first = group_equal_rows(items.offsets + np.arange(len(items.offsets)), cells)
@@ -130,7 +131,7 @@ def find_structures(items: Items, keys: I32, shape_of_item: I32) -> Structures:
         keys[rows],
         shape_of_item[first][order],
         leading[0][order],
-        np.where(leading[1] >= 0, leading[1], leading[0])[order],
+        find_next_keys(items.offsets, keys, topology, first[order]),
     )
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import inlined, njit
-from triplecast.kernels.layout import F64, I32, I64, U8, U64, hash_key
+from triplecast.kernels.layout import F64, I32, I64, NO_KEY, PLACES, U8, U32, U64, find_place, hash_key
 
 ALWAYS = -(2**31)
 """Stands at all three places of the pattern that every publication fulfils."""
@@ -142,6 +142,25 @@ def canonicalise(items: Items, keys: I32, name_offsets: I64) -> Canonical:
 
 
 @njit
+def find_next_keys(offsets: I64, keys: I32, topology: I32, items: I32) -> U32:
+    """`Index.next_keys` of the structures of some items, given all items' sorted keys and topology: a key that has the
+    anchor's subject variable as subject is looked for with it."""
+    packed = np.empty(len(items), np.uint32)
+    for number in range(len(items)):
+        item = items[number]
+        start = offsets[item]
+        anchor = 3 * start + item + 1
+        for at in (2, 1):
+            place = np.uint32(NO_KEY)
+            if start + at < offsets[item + 1]:
+                subject = topology[anchor + 3 * at] >> 1
+                shared = subject >= 0 and subject == topology[anchor] >> 1
+                place = np.uint32(find_place(keys[start + at]) + np.uint64(0 if shared else PLACES))
+            packed[number] = place if at == 2 else packed[number] << np.uint32(16) | place
+    return packed
+
+
+@njit
 def fill_key_table(key_terms: I32, size: int) -> U64:
     """The open-addressing table of `Index.key_table`; `size` is a power of two."""
     table = np.zeros(size, np.uint64)
@@ -169,6 +188,7 @@ def fill_term_table(hashes: U64, size: int) -> I32:
 def warm_up() -> None:
     offsets = np.zeros(1, np.int64)
     number, _ = group_equal_rows(offsets, np.zeros(0, np.int32))
-    canonicalise(empty_items(), number, offsets)
+    canonical = canonicalise(empty_items(), number, offsets)
+    find_next_keys(offsets, number, canonical.topology, number)
     fill_key_table(np.zeros((0, 3), np.int32), 8)
     fill_term_table(np.zeros(0, np.uint64), 8)

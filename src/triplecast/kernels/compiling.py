@@ -25,6 +25,7 @@ from triplecast.kernels.cache import CACHE_FOLDER
 from triplecast.sandbox import search_path
 
 FIRST = (
+    "single",
     "join",
     "scan",
     "views",
@@ -40,8 +41,8 @@ FIRST = (
 )
 """Units that every match needs, the longest first."""
 
-LATER = ("entailment", "ranking", "unfold", "wordbank", "chains", "undecided")
-"""Units for entailment, full text, merges of the index, and schedules of operators."""
+LATER = ("entailment", "ranking", "unfold", "wordbank", "chains", "undecided", "termbank", "triples", "livetriples")
+"""Units for entailment, full text, merges of the index, schedules of operators, and the store."""
 
 _COMMAND = (sys.executable, "-m", "triplecast.kernels")
 _MOST_PROCESSES = 4

@@ -43,7 +43,9 @@ AT_MOST = int(Comparison.AT_MOST)
 GREATER = int(Comparison.GREATER)
 AT_LEAST = int(Comparison.AT_LEAST)
 UNEQUAL = int(Comparison.UNEQUAL)
-WINDOW = int(Comparison.WINDOW)
+SPAN = int(Comparison.SPAN)
+FEW = 8
+"""Spans that are compared one by one, without looking for the first."""
 
 _ILL = int(Lane.ILL)
 _LANG = int(Lane.LANG)
@@ -165,6 +167,39 @@ def holds(values: F64, identity: I32, extras: F64, term: int, operator: int, lan
     return compares(how, number, strict, operator, constant)
 
 
+@inlined
+def lower_of(operator: int) -> int:
+    """The comparison with the lower bound of a span; another operator itself."""
+    return operator if operator < SPAN else GREATER if operator & 2 else AT_LEAST
+
+
+@inlined
+def upper_of(operator: int) -> int:
+    """The comparison with the upper bound of a span."""
+    return AT_MOST if operator & 1 else LESS
+
+
+@inlined
+def see_bounds(
+    values: F64, identity: I32, extras: F64, term: int, operator: int, lane: int
+) -> tuple[int, float, bool, float]:
+    """As `see`, and the number as the upper bounds of spans see it."""
+    how, number, strict = see(values, identity, extras, term, lower_of(operator), lane)
+    above = number
+    if operator >= SPAN and strict:
+        _, above, _ = see(values, identity, extras, term, upper_of(operator), lane)
+    return how, number, strict, above
+
+
+@inlined
+def spans(seen: tuple[int, float, bool, float], operator: int, lower: float, upper: float) -> bool:
+    """Whether a term seen by `see_bounds` lies between two bounds; NaN bounds nothing."""
+    how, number, strict, above = seen
+    return (lower != lower or compares(how, number, strict, lower_of(operator), lower)) and (
+        upper != upper or compares(how, above, strict, upper_of(operator), upper)
+    )
+
+
 @borrowing
 def all_hold(
     codes: U8, constants: F64, atom: int, values: F64, identity: I32, extras: F64, row: I32, first: int
@@ -190,7 +225,7 @@ def narrow_range(
     how: int, number: float, strict: bool, operator: int, constants: F64, start: int, end: int, width: float
 ) -> tuple[int, int]:
     """Of ascending constants the range that a term so seen may fulfil: exactly those it does, but for ``!=`` and
-    windows."""
+    spans, none of which is wider than `width`."""
     if how == NONE_TRUE:
         return start, start
     if how in (ALL_TRUE, FAR_TRUE) or operator == UNEQUAL:
@@ -212,12 +247,11 @@ def narrow_range(
         return start, _first_from(constants, start, end, number, single)
     if operator == AT_LEAST:
         return start, _first_beyond(constants, start, end, number, single)
+    if end - start <= FEW:
+        return start, end
     slack = abs(number) * 1e-6 + width * 1e-6 + 1e-30
     start = _first_from(constants, start, end, number - width - slack, False)
-    last = start
-    while last < end and _rounded(constants[last], single) <= number:
-        last += 1
-    return start, last
+    return start, _first_beyond(constants, start, end, number, single)
 
 
 @inlined

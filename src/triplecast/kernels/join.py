@@ -9,16 +9,20 @@ from __future__ import annotations
 import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
-from triplecast.kernels.conditions import AT_LEAST, WINDOW, narrow_range, see
+from triplecast.kernels.conditions import SPAN, narrow_range, see_bounds
 from triplecast.kernels.layout import (
     FACT_UNFILTERED,
     FACT_WORDS,
+    GROUP_BYTE,
+    GROUP_OPERATOR,
     GROUP_STEP,
     I32,
+    I64,
     SHAPE_JOIN,
     SHAPE_NECESSARY,
     SHAPE_STAR,
     STAR,
+    STEP_WHOLE,
     STRUCTURE_GROUPS,
     STRUCTURE_KEYS,
     STRUCTURE_PLAIN,
@@ -28,9 +32,10 @@ from triplecast.kernels.layout import (
     Index,
     empty_encoded,
     empty_index,
+    find_place,
     read_code,
 )
-from triplecast.kernels.probe import Hits, clear_bits, has_key, make_hits, probe
+from triplecast.kernels.probe import Hits, forget_keys, has_key, make_hits, may_join, probe
 from triplecast.kernels.runs import (
     MatchedRuns,
     RunBuffer,
@@ -76,7 +81,7 @@ def match_views(index: Index, encoded: Encoded, work: Work, room: int) -> Matche
             found = make_room(found, most, chosen)
             work.epoch[0] += 1
             _emit(index, encoded, (view, size, chosen), hits, candidates, state, found, work)
-        clear_bits(hits.bits, hits.keys, keys)
+        forget_keys(hits, keys)
         counts[3] += 1
         if found.sizes[0] >= room:
             break
@@ -95,22 +100,37 @@ def match_views(index: Index, encoded: Encoded, work: Work, room: int) -> Matche
     )
 
 
+@njit
+def repeat_publications(publications: I32, run_view: I32, run_start: I64) -> I32:
+    """The publication of each matched subscription, given that of each view and the runs as in `MatchedRuns`."""
+    repeated = np.empty(run_start[len(run_view)], np.int32)
+    for run in range(len(run_view)):
+        publication = publications[run_view[run]]
+        for pair in range(np.uint64(run_start[run]), np.uint64(run_start[run + 1])):
+            repeated[pair] = publication
+    return repeated
+
+
 @borrowing
 def _choose(index: Index, mode: int, hits: Hits, found: int, candidates: I32) -> tuple[int, int, int]:
     """Find the structures whose keys are all present: (how many, how many were tried, subscriptions and entries of
     them)."""
     structures, structure_keys = index.structures, index.structure_keys
-    second_keys, anchor_offsets, bits, keys = index.second_keys, index.anchor_offsets, hits.bits, hits.keys
+    next_keys, anchor_offsets, keys = index.next_keys, index.anchor_offsets, hits.keys
+    bits, presence = hits.bits, hits.presence
     for i in range(found):
-        prefetch(second_keys, anchor_offsets[keys[i]])
+        prefetch(next_keys, anchor_offsets[keys[i]])
     paired = 0
     touched = 0
     for i in range(found):
-        first, last = anchor_offsets[keys[i]], anchor_offsets[keys[i] + 1]
-        touched += last - first
+        first, last = np.uint64(anchor_offsets[keys[i]]), np.uint64(anchor_offsets[keys[i] + 1])
+        touched += int(np.int64(last - first))
+        subjects = presence[find_place(keys[i])]
+        place = np.uint64(paired)  # unsigned, as in `has_key`
         for structure in range(first, last):
-            candidates[paired] = structure
-            paired += has_key(bits, second_keys[structure])
+            candidates[place] = np.int32(structure)
+            place += np.uint64(may_join(presence, subjects, next_keys[structure]))
+        paired = int(np.int64(place))
     unfiltered = index.facts[FACT_UNFILTERED] == 1
     for i in range(min(paired, _AHEAD)):
         prefetch(structures, candidates[i])
@@ -121,7 +141,7 @@ def _choose(index: Index, mode: int, hits: Hits, found: int, candidates: I32) ->
         structure = candidates[i]
         first_key = structures[structure, STRUCTURE_KEYS]
         if not unfiltered and not _all_present(
-            bits, structure_keys, first_key + 2, structures[structure + 1, STRUCTURE_KEYS]
+            bits, structure_keys, first_key + 1, structures[structure + 1, STRUCTURE_KEYS]
         ):
             continue
         if mode != 0 and (index.shapes[structures[structure, STRUCTURE_SHAPE], SHAPE_NECESSARY] == 1) != (mode == 2):
@@ -149,15 +169,28 @@ def _count_most(index: Index, candidates: I32, chosen: int) -> int:
         if last > first:
             prefetch(index.entry_value, first)
             prefetch(index.entries, first)
-            prefetch(index.entry_atoms, first)
+            if not _is_whole(groups[group, 0]):
+                prefetch(index.entry_atoms, first)
+            elif _is_span(groups[group, 0]):
+                prefetch(index.entry_upper, first)
     return most
+
+
+@inlined
+def _is_whole(code: int) -> bool:
+    return code >> GROUP_STEP >= STEP_WHOLE
+
+
+@inlined
+def _is_span(code: int) -> bool:
+    return (code >> GROUP_OPERATOR) & GROUP_BYTE >= SPAN
 
 
 @inlined
 def _prefetch_atoms(index: Index, structure: int) -> None:
     """Prefetch the condition of the first entry of a structure whose entries have been prefetched."""
     group = index.structures[structure, STRUCTURE_GROUPS]
-    if index.structures[structure + 1, STRUCTURE_GROUPS] > group:
+    if index.structures[structure + 1, STRUCTURE_GROUPS] > group and not _is_whole(index.groups[group, 0]):
         atom = index.entry_atoms[index.groups[group, 1]]
         if atom >= 0:
             prefetch(index.atom_code, atom)
@@ -281,8 +314,8 @@ def _walk(
             if by_star and code >> GROUP_STEP != 0:
                 continue
             variable, operator, lane = read_code(code)
-            seen = see(values, identity, extras, bound[variable], AT_LEAST if operator == WINDOW else operator, lane)
-            how, number, strict = seen
+            seen = see_bounds(values, identity, extras, bound[variable], operator, lane)
+            how, number, strict, _ = seen
             low, high = narrow_range(
                 how, number, strict, operator, index.entry_value, groups[group, 1], groups[group + 1, 1], widths[group]
             )
@@ -292,4 +325,5 @@ def _walk(
 
 def warm_up() -> None:
     index, encoded = empty_index(), empty_encoded()
-    match_views(index, encoded, make_work(0, 0), 1)
+    matched = match_views(index, encoded, make_work(0, 0), 1)
+    repeat_publications(np.zeros(0, np.int32), matched.run_view, matched.run_start)

@@ -55,9 +55,10 @@ class Index(NamedTuple):
     """Which places are constant (1 subject, 2 predicate, 4 object), each mask that occurs once, ascending."""
     anchor_offsets: I32
     """[K + 1] structures by anchor key: structures are sorted by it."""
-    second_keys: I32
-    """[S] the second key of each structure, looked at before anything else of it is read; the first again where there
-    is none, and in an index without the filter."""
+    next_keys: U32
+    """[S] two places of `Hits.presence`, that of the third key ``<< 16``: those of the structure's next keys, looked at
+    before anything else of it is read (`find_place`). `NO_KEY` where there is none, and in an index without the
+    filter."""
     structures: I32
     """[S + 1, 4] the ``STRUCTURE_`` columns."""
     structure_keys: I32
@@ -67,9 +68,11 @@ class Index(NamedTuple):
     groups: I32
     """[G + 1, 2] code (see `GROUP_OPERATOR`), first entry."""
     group_width: NDArray[np.float32]
-    """[G] of a `WINDOW` group: no window of it is wider."""
+    """[G] of a group of spans: none of it is wider."""
     entry_value: F64
-    """[E] ascending within a group."""
+    """[E] ascending within a group; of a span its lower bound, NaN without."""
+    entry_upper: F64
+    """[E] the upper bound of a span, NaN without. In groups of more than `conditions.FEW`, spans have both."""
     entries: I32
     """[E] the subscription of each."""
     entry_atoms: I32
@@ -90,6 +93,12 @@ class Index(NamedTuple):
     word_predicates: I32
     """Ids of the predicates whose literals are cut into words, ascending; -1: of all predicates."""
 
+
+PLACES = 1 << 13
+"""Of keys in `Hits.presence`, each with its subjects; behind them as many places that say whether it is there at all;
+then `NO_KEY`, which always is."""
+NO_KEY = 2 * PLACES
+NO_KEYS = NO_KEY << 16 | NO_KEY
 
 FACT_ALWAYS = 0
 """The key that every view has, or -1."""
@@ -214,6 +223,12 @@ def hash_key(subject: Integer, predicate: Integer, end: Integer) -> np.uint64:
     return mixed ^ (mixed >> np.uint64(29))
 
 
+@inlined
+def find_place(key: Integer) -> np.uint64:
+    """The place of a key among `PLACES`; others may have it too."""
+    return (np.uint64(np.uint32(key)) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(51)
+
+
 def empty_index() -> Index:
     """An index of nothing, of the exact types of production: kernels are compiled on it."""
     return Index(
@@ -222,13 +237,14 @@ def empty_index() -> Index:
         key_terms=np.zeros((0, 3), np.int32),
         key_masks=np.zeros(0, np.uint8),
         anchor_offsets=np.zeros(1, np.int32),
-        second_keys=np.zeros(0, np.int32),
+        next_keys=np.zeros(0, np.uint32),
         structures=np.zeros((1, 4), np.int32),
         structure_keys=np.zeros(0, np.int32),
         plain=np.zeros(0, np.int32),
         groups=np.zeros((1, 2), np.int32),
         group_width=np.zeros(0, np.float32),
         entry_value=np.zeros(0, np.float64),
+        entry_upper=np.zeros(0, np.float64),
         entries=np.zeros(0, np.int32),
         entry_atoms=np.zeros(0, np.int32),
         atom_code=np.zeros((0, 4), np.uint8),

@@ -20,9 +20,8 @@ from triplecast.kernels.layout import (
     U8,
     Dictionary,
 )
-from triplecast.kernels.resolve import find_term
+from triplecast.kernels.resolve import empty_dictionary, find_term
 from triplecast.kernels.wordbank import WordBank, is_among, no_words
-from triplecast.kernels.words import PADDING
 
 _WORD_LOOKUP = 1 << 6
 """By predicate and object."""
@@ -180,13 +179,7 @@ def _add_literal(
 
 
 def warm_up() -> None:
-    dictionary = Dictionary(
-        np.zeros(PADDING, np.uint8),
-        np.zeros(1, np.int64),
-        np.zeros(0, np.uint64),
-        np.full(8, -1, np.int32),
-        np.zeros(0, np.int32),
-    )
+    dictionary = empty_dictionary()
     places = find_places(np.zeros((0, 3), np.int32), 0)
     segment = SegmentKeys(dictionary, np.zeros(FACT_COUNT, np.int64), places, np.zeros(0, np.int32))
     terms = np.zeros(0, np.int64), np.zeros((0, 3), np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32)

@@ -17,10 +17,14 @@ from triplecast.kernels.layout import (
     I32,
     I64,
     LOOKUPS,
+    NO_KEY,
+    PLACES,
+    U8,
     U64,
     Encoded,
     Index,
     Integer,
+    find_place,
     hash_key,
 )
 from triplecast.kernels.words import count_low_zeros, prefetch
@@ -34,6 +38,10 @@ class Hits(NamedTuple):
 
     bits: U64
     """[K / 64] `Work.bits`: the present keys."""
+    presence: U8
+    """[2 * `PLACES` + 1] bit n at the place of a key: a triple with it may have a subject whose number in the view is n
+    modulo 8; all bits at that place ``+ PLACES``: the key may be present. `NO_KEY` has all bits. Other places are zero
+    between views."""
     slots: I32
     """[power of two, 3] open addressing over the first `table_size` rows: key (-1: empty), first hit, number of
     hits."""
@@ -68,6 +76,7 @@ def make_hits(index: Index, encoded: Encoded, bits: U64) -> Hits:
     lookups = triples * max(1, len(index.key_masks)) + 1
     return Hits(
         bits,
+        _make_presence(),
         np.empty((table_size(lookups), 3), np.int32),
         np.empty(lookups, np.int32),
         np.empty((lookups, 2), np.int32),
@@ -79,6 +88,13 @@ def make_hits(index: Index, encoded: Encoded, bits: U64) -> Hits:
         np.zeros(max(0, index.facts[FACT_VARIABLES]) + 1, np.uint64),
         np.zeros(1 + 4 * terms + 2 * triples, np.int32),
     )
+
+
+@njit
+def _make_presence() -> U8:
+    presence = np.zeros(2 * PLACES + 1, np.uint8)
+    presence[NO_KEY] = 0xFF
+    return presence
 
 
 @borrowing
@@ -97,19 +113,28 @@ def has_key(bits: U64, key: int) -> bool:
 
 
 @inlined
+def may_join(presence: U8, subjects: int, places: np.uint32) -> bool:
+    """Whether a structure's next keys may be present, of one of these subjects (bits of `Hits.presence`) where they
+    share it with the anchor."""
+    second, third = np.uint64(places) & np.uint64(0xFFFF), np.uint64(places) >> np.uint64(16)
+    return bool(subjects & presence[second] & presence[third] != 0)
+
+
+@inlined
 def find_slot(slots: I32, size: int, key: Integer) -> int:
     """Find the slot of a key, or the empty one where it belongs."""
-    slot = int(key * 40503) & (size - 1)
+    last = np.uint64(size - 1)
+    slot = (np.uint64(np.uint32(key)) * np.uint64(40503)) & last
     while slots[slot, 0] != key and slots[slot, 0] >= 0:
-        slot = (slot + 1) & (size - 1)
-    return slot
+        slot = (slot + np.uint64(1)) & last
+    return int(np.int64(slot))
 
 
 @borrowing
 def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, int]:
     """Fill `hits` for one view: (how many keys it has, slots of its table in use)."""
     table, key_terms = index.key_table, index.key_terms
-    bits, slots, keys, chain = hits.bits, hits.slots, hits.keys, hits.chain
+    bits, slots, keys, chain, presence = hits.bits, hits.slots, hits.keys, hits.chain, hits.presence
     hashes, loaded, origin, triples = hits.hashes, hits.loaded, hits.origin, encoded.triples
     base = encoded.view_offsets[view]
     lookups = _queue_lookups(
@@ -168,11 +193,13 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
             prefetch(index.anchor_offsets, key)
             found += 1
             bits[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
+            presence[find_place(key) + np.uint64(PLACES)] = 0xFF
         chain[hit, 0] = triple
         chain[hit, 1] = slots[place, 1]
         slots[place, 1] = hit
         slots[place, 2] += 1
         subjects[place] |= np.uint64(1) << np.uint64(ordinal % SUBJECTS_LIMIT)
+        presence[find_place(key)] |= np.uint8(1 << (ordinal & 7))
         hit += 1
     ordinals[0] = known <= SUBJECTS_LIMIT
     always = index.facts[FACT_ALWAYS]
@@ -184,6 +211,7 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
         keys[found] = always
         found += 1
         bits[always >> 6] |= np.uint64(1) << np.uint64(always & 63)
+        presence[find_place(always)] = presence[find_place(always) + np.uint64(PLACES)] = 0xFF
     return found, size
 
 
@@ -223,9 +251,12 @@ def _queue_lookups(triples: I32, table: U64, key_terms: I32, hashes: U64, loaded
 
 
 @borrowing
-def clear_bits(bits: U64, keys: I32, found: int) -> None:
+def forget_keys(hits: Hits, found: int) -> None:
+    """Clear `Hits.bits` and `Hits.presence` of a view with so many keys."""
+    bits, presence, keys = hits.bits, hits.presence, hits.keys
     for i in range(found):
         bits[keys[i] >> 6] = np.uint64(0)
+        presence[find_place(keys[i])] = presence[find_place(keys[i]) + np.uint64(PLACES)] = 0
 
 
 @borrowing

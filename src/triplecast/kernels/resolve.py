@@ -236,14 +236,18 @@ def empty_terms() -> Terms:
     )
 
 
-def warm_up() -> None:
-    dictionary = Dictionary(
+def empty_dictionary() -> Dictionary:
+    return Dictionary(
         np.zeros(PADDING, np.uint8),
         np.zeros(1, np.int64),
         np.zeros(0, np.uint64),
         np.full(8, -1, np.int32),
         np.zeros(0, np.int32),
     )
+
+
+def warm_up() -> None:
+    dictionary = empty_dictionary()
     resolve(dictionary, empty_terms())
     take_terms(empty_terms(), np.zeros((0, 3), np.float64), np.zeros(0, np.int64))
     find_languages(dictionary, empty_terms(), current_hash_mask())

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import borrowing, njit
-from triplecast.kernels.conditions import all_hold, holds
+from triplecast.kernels.conditions import SPAN, all_hold, holds, see_bounds, spans
 from triplecast.kernels.layout import (
     ASK_FLAG,
     DISTINCT_FLAG,
@@ -37,7 +37,7 @@ from triplecast.kernels.layout import (
     empty_encoded,
     empty_index,
 )
-from triplecast.kernels.probe import Hits, clear_bits, make_hits, probe
+from triplecast.kernels.probe import Hits, forget_keys, make_hits, probe
 from triplecast.kernels.resolve import Terms, empty_terms
 from triplecast.kernels.row_order import drop_repeated, rank_terms, sort_rows
 from triplecast.kernels.runs import MatchedRuns, Work, make_work
@@ -98,7 +98,7 @@ def collect_sheets(
         if index.shapes[index.structures[structure, STRUCTURE_SHAPE], SHAPE_NECESSARY] == 1:
             continue
         if matched.run_view[run] != view:
-            clear_bits(hits.bits, hits.keys, keys)
+            forget_keys(hits, keys)
             view = matched.run_view[run]
             keys, size = probe(index, encoded, view, hits)
         start, end = matched.run_start[run], matched.run_start[run + 1]
@@ -158,7 +158,7 @@ def collect_sheets(
             break
         if limits.room < 0:
             growing.sizes[2] = first_cell
-    clear_bits(hits.bits, hits.keys, keys)
+    forget_keys(hits, keys)
     sheets, rows, cells = growing.sizes
     return Sheets(
         of_pair,
@@ -269,7 +269,12 @@ def _select(
         else:
             term = cells[at + (code & GROUP_BYTE)]
             operator = (code >> GROUP_OPERATOR) & GROUP_BYTE
-            fits = holds(values, identity, extras, term, operator, (code >> GROUP_LANE) & GROUP_BYTE, constant)
+            lane = (code >> GROUP_LANE) & GROUP_BYTE
+            if operator >= SPAN:
+                seen = see_bounds(values, identity, extras, term, operator, lane)
+                fits = spans(seen, operator, constant, index.entry_upper[entry])
+            else:
+                fits = holds(values, identity, extras, term, operator, lane, constant)
         if fits:
             selected[count] = at
             count += 1

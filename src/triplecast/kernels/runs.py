@@ -7,13 +7,23 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
-from triplecast.kernels.conditions import AT_LEAST, BY_NUMBER, BY_SINGLE, LESS, UNEQUAL, WINDOW, all_hold, compares
-from triplecast.kernels.layout import CONTINUES, ENDS, I32, I64, STRUCTURE_PLAIN, U32, U64, Encoded, Index, read_code
+from triplecast.kernels.conditions import (
+    BY_NUMBER,
+    GREATER,
+    LESS,
+    SPAN,
+    UNEQUAL,
+    all_hold,
+    compares,
+    lower_of,
+    spans,
+    upper_of,
+)
+from triplecast.kernels.layout import I32, I64, STRUCTURE_PLAIN, U32, U64, Encoded, Index, read_code
 from triplecast.kernels.words import copy_numbers
 
 _LARGEST = 1 << 22
 """The most rows that a buffer begins with."""
-_FULFILLED, _FAILED = -1, -2
 _Column = TypeVar("_Column", I32, I64)
 
 
@@ -155,6 +165,39 @@ def write_entries(entries: I32, low: int, high: int, found: RunBuffer, filled: i
 
 
 @inlined
+def write_spans(
+    index: Index,
+    code_low_high: tuple[int, int, int],
+    seen: tuple[int, float, bool, float],
+    found: RunBuffer,
+    filled: int,
+) -> int:
+    """Write the subscriptions of those of a range of spans, all different, in which a term lies; return how many are
+    written in all."""
+    code, low, high = code_low_high
+    _, operator, _ = read_code(code)
+    how, number, strict, _ = seen
+    entries, lowers, uppers = index.entries, index.entry_value, index.entry_upper
+    subscription, by = found.subscription, found.entry
+    if how == BY_NUMBER and not strict:  # without a branch: half of them hold
+        excludes_lower, excludes_upper = lower_of(operator) == GREATER, upper_of(operator) == LESS
+        place = np.uint64(filled)
+        for entry in range(np.uint64(low), np.uint64(high)):
+            subscription[place] = entries[entry]
+            by[place] = np.int32(entry)
+            outside = (number < lowers[entry]) | (number > uppers[entry])
+            outside |= (excludes_lower & (number == lowers[entry])) | (excludes_upper & (number == uppers[entry]))
+            place += np.uint64(not outside)
+        return int(np.int64(place))
+    for entry in range(low, high):
+        if spans(seen, operator, lowers[entry], uppers[entry]):
+            subscription[filled] = entries[entry]
+            by[filled] = entry
+            filled += 1
+    return filled
+
+
+@inlined
 def close_run(index: Index, found: RunBuffer, view: int, structure: int, start: int, runs: int) -> int:
     """End a run that begins at `start`; return the number of runs."""
     structures = index.structures
@@ -180,7 +223,7 @@ def write_fulfilled(
     encoded: Encoded,
     bound: I32,
     code_low_high: tuple[int, int, int],
-    seen: tuple[int, float, bool],
+    seen: tuple[int, float, bool, float],
     found: RunBuffer,
     work: Work,
     filled: int,
@@ -188,26 +231,24 @@ def write_fulfilled(
     """Write the subscriptions of a range of entries whose conditions a solution fulfils, each once a view; return how
     many are written in all.
 
-    `seen` is the compared term as `conditions.see` gives it, `bound` the terms of the solution's variables.
+    `seen` is the compared term as `conditions.see_bounds` gives it, `bound` the terms of the solution's variables.
     """
     code, low, high = code_low_high
-    variable, operator, lane = read_code(code)
-    how, number, strict = seen
-    in_order = operator == WINDOW and how in (BY_NUMBER, BY_SINGLE) and not strict
-    entries, atoms, constants, stamp = index.entries, index.entry_atoms, index.entry_value, work.stamp
+    _, operator, _ = read_code(code)
+    how, number, strict, _ = seen
+    entries, atoms, stamp = index.entries, index.entry_atoms, work.stamp
+    constants, uppers = index.entry_value, index.entry_upper
     values, identity, extras = encoded.values, encoded.identity, encoded.extras
     epoch = np.uint32(work.epoch[0])
     for entry in range(low, high):
+        if operator >= SPAN and not spans(seen, operator, constants[entry], uppers[entry]):
+            continue
         subscription = entries[entry]
         if stamp[subscription] == epoch:
             continue
         atom = atoms[entry]
         if atom >= 0:
-            if in_order:
-                atom = _skip_bounds(index, atom, (variable, lane), (how, number))
-                if atom == _FAILED:
-                    continue
-            if atom >= 0 and not all_hold(index.atom_code, index.atom_value, atom, values, identity, extras, bound, 0):
+            if not all_hold(index.atom_code, index.atom_value, atom, values, identity, extras, bound, 0):
                 continue
         elif operator == UNEQUAL and not compares(how, number, strict, operator, constants[entry]):
             continue
@@ -216,25 +257,3 @@ def write_fulfilled(
         found.entry[filled] = entry
         filled += 1
     return filled
-
-
-@inlined
-def _skip_bounds(index: Index, atom: int, variable_lane: tuple[int, int], seen: tuple[int, float]) -> int:
-    """Decide the bounds of one variable in one lane that a condition begins with, by the compared term as it is seen:
-    the first other atom, `_FULFILLED` without any, or `_FAILED`."""
-    codes, constants = index.atom_code, index.atom_value
-    variable, lane = variable_lane
-    how, number = seen
-    while (
-        codes[atom, 0] == variable
-        and codes[atom, 2] == lane
-        and codes[atom, 3] != CONTINUES
-        and codes[atom, 1] >= LESS
-        and codes[atom, 1] <= AT_LEAST
-    ):
-        if not compares(how, number, False, codes[atom, 1], constants[atom]):
-            return _FAILED
-        if codes[atom, 3] == ENDS:
-            return _FULFILLED
-        atom += 1
-    return atom

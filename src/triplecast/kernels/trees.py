@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from triplecast.kernels import borrowing, inlined
-from triplecast.kernels.conditions import AT_LEAST, AT_MOST, GREATER, LESS, UNEQUAL, WINDOW, narrow_range, see
+from triplecast.kernels.conditions import AT_LEAST, AT_MOST, GREATER, LESS, SPAN, UNEQUAL, narrow_range, see_bounds
 from triplecast.kernels.layout import (
     GROUP_STEP,
     I32,
@@ -24,7 +24,7 @@ from triplecast.kernels.layout import (
     read_code,
 )
 from triplecast.kernels.probe import SUBJECTS_LIMIT, Hits, find_slot
-from triplecast.kernels.runs import RunBuffer, Work, write_entries, write_fulfilled
+from triplecast.kernels.runs import RunBuffer, Work, write_entries, write_fulfilled, write_spans
 from triplecast.kernels.walk import HEAD
 
 
@@ -105,6 +105,19 @@ def _narrow(encoded: Encoded, view: int, hits: Hits, hit: int, subject: int, end
 
 
 @inlined
+def _find_hit(encoded: Encoded, view: int, hits: Hits, hit: int, common: np.uint64) -> int:
+    """Find the first hit of a chain, from `hit` on, whose subject is among those in common; -1 at its end."""
+    triples, chain, ordinals = encoded.triples, hits.chain, hits.ordinals
+    first_triple, first_subject = encoded.view_offsets[view], 1 - encoded.view_terms[view, 0]
+    while hit >= 0:
+        ordinal = np.uint64(ordinals[first_subject + triples[first_triple + chain[hit, 0], 0]] % SUBJECTS_LIMIT)
+        if (common >> ordinal) & np.uint64(1) != np.uint64(0):
+            break
+        hit = chain[hit, 1]
+    return hit
+
+
+@inlined
 def write_star(
     index: Index,
     encoded: Encoded,
@@ -123,10 +136,9 @@ def write_star(
     """
     common, structure, filled = common_structure_filled
     state, bound = join_state
-    triples, chain, ordinals = encoded.triples, hits.chain, hits.ordinals
+    triples, chain, first_triple = encoded.triples, hits.chain, encoded.view_offsets[view]
     values, identity, extras = encoded.values, encoded.identity, encoded.extras
     entries, constants, groups = index.entries, index.entry_value, index.groups
-    first_triple, first_term = encoded.view_offsets[view], encoded.view_terms[view, 0]
     shape = index.structures[structure, STRUCTURE_SHAPE]
     complete = True
     for group in range(
@@ -138,7 +150,7 @@ def write_star(
             continue
         variable, operator, lane = read_code(code)
         first, end = groups[group, 1], groups[group + 1, 1]
-        width = float(index.group_width[group]) if operator == WINDOW else 0.0
+        width = float(index.group_width[group]) if operator >= SPAN else 0.0
         whole = code >> GROUP_STEP >= STEP_WHOLE
         rising = whole and operator in (GREATER, AT_LEAST)
         falling = whole and operator in (LESS, AT_MOST)
@@ -146,18 +158,16 @@ def write_star(
         step = ((code >> GROUP_STEP) & (STEP_WHOLE - 1)) - 1
         if index.shapes[shape, SHAPE_STAR] != STAR:
             common = hits.nodes[index.join_steps[index.shapes[shape, SHAPE_JOIN] + step, 1]]
-        hit = state[step, HEAD]
-        only = whole and operator != UNEQUAL and chain[hit, 1] < 0
+        hit = _find_hit(encoded, view, hits, state[step, HEAD], common)
+        following = _find_hit(encoded, view, hits, chain[hit, 1], common)
+        only = whole and operator != UNEQUAL and following < 0
         while hit >= 0:
-            triple = first_triple + chain[hit, 0]
-            hit = chain[hit, 1]
-            ordinal = np.uint64(ordinals[1 + triples[triple, 0] - first_term] % SUBJECTS_LIMIT)
-            if (common >> ordinal) & np.uint64(1) == np.uint64(0):
-                continue
-            term = triples[triple, 2]
-            how, number, strict = see(
-                values, identity, extras, term, AT_LEAST if operator == WINDOW else operator, lane
-            )
+            term = triples[first_triple + chain[hit, 0], 2]
+            hit = following
+            if hit >= 0:
+                following = _find_hit(encoded, view, hits, chain[hit, 1], common)
+            seen = see_bounds(values, identity, extras, term, operator, lane)
+            how, number, strict, _ = seen
             low, high = narrow_range(how, number, strict, operator, constants, first, end, width)
             if low >= high:
                 continue
@@ -165,12 +175,13 @@ def write_star(
                 low, low_end = low_end, max(low_end, high)
             elif falling:
                 high, high_end = high_end, min(high_end, low)
+            if only and operator >= SPAN:
+                filled = write_spans(index, (code, low, high), seen, found, filled)
+                continue
             if rising or falling or only:
                 filled = write_entries(entries, low, high, found, filled)
                 continue
             bound[variable] = term
-            filled = write_fulfilled(
-                index, encoded, bound, (code, low, high), (how, number, strict), found, work, filled
-            )
+            filled = write_fulfilled(index, encoded, bound, (code, low, high), seen, found, work, filled)
             bound[variable] = -1
     return filled, complete

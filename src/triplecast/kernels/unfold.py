@@ -6,6 +6,7 @@ import numpy as np
 
 from triplecast.kernels import inlined, njit
 from triplecast.kernels.build import ALWAYS, Items
+from triplecast.kernels.conditions import SPAN, lower_of, upper_of
 from triplecast.kernels.layout import (
     CONTINUES,
     ENDS,
@@ -18,6 +19,7 @@ from triplecast.kernels.layout import (
     STRUCTURE_SHAPE,
     Index,
     empty_index,
+    read_code,
 )
 
 
@@ -34,11 +36,14 @@ def unfold(index: Index) -> Items:
     for structure in range(structures):
         members = index.structures[structure + 1, STRUCTURE_PLAIN] - index.structures[structure, STRUCTURE_PLAIN]
         first, end = _entry_range(index, structure)
+        group = index.structures[structure, STRUCTURE_GROUPS]
         for entry in range(first, end):
+            while index.groups[group + 1, 1] <= entry:
+                group += 1
             if last[index.entries[entry]] != structure:
                 last[index.entries[entry]] = structure
                 members += 1
-                atoms += _condition_size(index, entry)
+                atoms += _condition_size(index, entry, group)
         items += members
         patterns += members * (
             index.structures[structure + 1, STRUCTURE_KEYS] - index.structures[structure, STRUCTURE_KEYS]
@@ -94,11 +99,22 @@ def _entry_range(index: Index, structure: int) -> tuple[int, int]:
     )
 
 
+@inlined
+def _has_lower(index: Index, entry: int) -> bool:
+    return bool(index.entry_value[entry] == index.entry_value[entry])
+
+
+@inlined
+def _has_upper(index: Index, entry: int) -> bool:
+    return bool(index.entry_upper[entry] == index.entry_upper[entry])
+
+
 @njit
-def _condition_size(index: Index, entry: int) -> int:
+def _condition_size(index: Index, entry: int, group: int) -> int:
     atom = index.entry_atoms[entry]
     if atom < 0:
-        return 1
+        _, operator, _ = read_code(index.groups[group, 0])
+        return 2 if operator >= SPAN and _has_lower(index, entry) and _has_upper(index, entry) else 1
     size = 1
     while index.atom_code[atom, 3] != ENDS:
         atom += 1
@@ -109,13 +125,15 @@ def _condition_size(index: Index, entry: int) -> int:
 @njit
 def _unfold_condition(index: Index, entry: int, group: int, made: Items, item: int) -> None:
     start = made.atom_offsets[item]
-    size = _condition_size(index, entry)
+    size = _condition_size(index, entry, group)
     atom = index.entry_atoms[entry]
     if atom < 0:
-        for column in range(3):
-            made.atom_code[start, column] = (index.groups[group, 0] >> (8 * column)) & 0xFF
-        made.atom_code[start, 3] = 0
-        made.atom_value[start] = index.entry_value[entry]
+        variable, operator, lane = read_code(index.groups[group, 0])
+        for at in range(start, start + size):
+            made.atom_code[at, 0], made.atom_code[at, 2], made.atom_code[at, 3] = variable, lane, 0
+            is_lower = at == start and _has_lower(index, entry)
+            made.atom_code[at, 1] = lower_of(operator) if is_lower else upper_of(operator)
+            made.atom_value[at] = index.entry_value[entry] if is_lower else index.entry_upper[entry]
     else:
         for at in range(size):
             made.atom_code[start + at] = index.atom_code[atom + at]

@@ -36,6 +36,8 @@ _KATAKANA = int(Break.KATAKANA)
 _MID_LETTER, _MID_NUMBER = int(Break.MID_LETTER), int(Break.MID_NUMBER)
 _MID_BOTH, _SINGLE_QUOTE = int(Break.MID_BOTH), int(Break.SINGLE_QUOTE)
 _SPACE = ord(" ")
+LEFT = 2
+"""The mark of a literal that the tables of characters do not suffice for."""
 
 
 class WordBank(NamedTuple):
@@ -83,8 +85,8 @@ def is_among(predicate: np.int32, word_predicates: I32) -> bool:
 
 def cut_texts(terms: Terms, wanted: U8) -> WordBank:
     """The words of the marked literals."""
-    bank, used, words = _cut(terms, wanted, character_tables())
-    rest = np.flatnonzero(wanted == 2)
+    bank, used, words = cut_marked(terms, wanted, character_tables())
+    rest = np.flatnonzero(wanted == LEFT)
     if not len(rest):
         return bank
     text: list[bytes] = []
@@ -110,8 +112,8 @@ def cut_texts(terms: Terms, wanted: U8) -> WordBank:
 
 
 @njit
-def _cut(terms: Terms, wanted: U8, tables: CharacterTables) -> tuple[WordBank, int, int]:
-    """Cut what the tables can cut and mark the rest with 2: (bank, bytes and words in use)."""
+def cut_marked(terms: Terms, wanted: U8, tables: CharacterTables) -> tuple[WordBank, int, int]:
+    """Cut what the tables can cut and mark the rest as `LEFT`: (bank, bytes and words in use)."""
     room = 0
     for term in range(len(wanted)):
         if wanted[term]:
@@ -129,7 +131,7 @@ def _cut(terms: Terms, wanted: U8, tables: CharacterTables) -> tuple[WordBank, i
         if wanted[term]:
             now, count = _cut_literal(terms.text, int(terms.start[term]), tables, bank, used, words)
             if count < 0:
-                wanted[term] = 2
+                wanted[term] = LEFT
                 continue
             bank.first[term] = words
             bank.sizes[term] = count

@@ -13,13 +13,16 @@ from triplecast.evaluate import Evaluator
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Segment, Snapshot
 from triplecast.kernels.render import join_sheets
+from triplecast.kernels.single import current_reading
+from triplecast.kernels.words import pad
 from triplecast.match.answer_limit import NO_ROOM_TO_WAIT, AnswerLimit, only_rows
 from triplecast.match.entailed import ClosureCache
 from triplecast.match.members import BatchMatches
 from triplecast.match.resolve import Resolution, Resolved
 from triplecast.match.segment import Scratch, Validity, encode_batch
-from triplecast.match.segment_matches import match_one, match_segment
+from triplecast.match.segment_matches import match_one, match_segment, match_single
 from triplecast.match.views import scan_views
+from triplecast.model.entailment import EntailmentMode
 from triplecast.model.match import ANSWER_LIMITS, AnswerLimits, MatchedBatch, MatchRows, MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, NO_OPEN_ROWS, OpenRows
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
@@ -112,15 +115,29 @@ class Matcher:
         self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies
     ) -> BatchMatches:
         batch, validity = BatchMatches(publications, self.limits), Validity(snapshot, publications)
+        segments: Sequence[Segment] = snapshot.segments
+        if len(publications) == 1 and not publications[0].dataset:
+            segments = self._find_singly(segments, validity, batch)
+            if not segments:
+                return batch
         for first, last, taxonomy in taxonomies.runs(publications):
             if first < batch.upto:
                 plain = scan_views(publications[first:last], first)
-                entailed = self._closures.entail(snapshot.segments, taxonomy, plain)
-                for read in encode_batch(snapshot.segments, plain, entailed):
+                entailed = self._closures.entail(segments, taxonomy, plain)
+                for read in encode_batch(segments, plain, entailed):
                     match_segment(read, self._scratch_of(read.segment), self._plans, validity, batch)
                     if not batch.upto:
                         return self._find_one(snapshot, publications[0], taxonomy)
         return batch
+
+    def _find_singly(self, segments: Sequence[Segment], validity: Validity, batch: BatchMatches) -> list[Segment]:
+        """Match one publication with the segments that it can be matched with in a call each; return the others."""
+        text, reading, others = pad([batch.publications[0].quads]), current_reading(), list[Segment]()
+        for segment in segments:
+            plain = segment.mode is EntailmentMode.PLAIN
+            if not plain or not match_single(segment, text, self._scratch_of(segment), reading, validity, batch):
+                others.append(segment)
+        return others
 
     def _find_one(self, snapshot: Snapshot, publication: Publication, taxonomy: Taxonomy) -> BatchMatches:
         batch = BatchMatches([publication], self.limits)

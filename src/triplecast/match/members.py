@@ -115,9 +115,13 @@ class BatchMatches:
 
     def count(self, matched: MatchedRuns) -> None:
         """Count the work of a segment's kernels."""
-        (keys, touched, joins), (more_keys, more_touched, more_joins, _) = self._work, matched.counts.tolist()
+        self.add_counts(matched.counts, len(matched.subscription))
+
+    def add_counts(self, counts: I64, pairs: int) -> None:
+        """Count work (`MatchedRuns.counts`) that found so many pairs."""
+        (keys, touched, joins), (more_keys, more_touched, more_joins, _) = self._work, counts.tolist()
         self._work = keys + more_keys, touched + more_touched, joins + more_joins
-        self.pairs += len(matched.subscription)
+        self.pairs += pairs
 
     @property
     def is_plain(self) -> bool:

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.index import Segment, Snapshot
-from triplecast.kernels.join import match_views
+from triplecast.kernels.join import match_views, repeat_publications
 from triplecast.kernels.layout import I32, I64, U8, Encoded
 from triplecast.kernels.rows import collect_sheets
 from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.kernels.sheets import SheetLimits, Sheets
+from triplecast.kernels.single import SegmentArrays
 from triplecast.kernels.views import Views
 from triplecast.kernels.wordbank import cut_texts, no_words
 from triplecast.match.entailed import EntailedBatch, ReadViews
@@ -41,6 +42,8 @@ class Scratch:
         self.work = make_work(segment.members, len(segment.tables.index.key_terms))
         self.weight: I64 = np.array([0 if role is None else PART_WEIGHT for role in segment.tables.roles], np.int64)
         """`SheetLimits.weight`"""
+        tables = segment.tables
+        self.arrays = SegmentArrays(tables.index, tables.dictionary, segment.places, tables.answers)
         self._members: Members | None = None
 
     def members(self, segment: Segment, plans: ResidualPlans) -> Members:
@@ -167,5 +170,5 @@ def make_sheets(
 
 
 def publications_of(views: Views, matched: MatchedRuns) -> I32:
-    first_runs = np.searchsorted(matched.run_view, np.arange(len(views.publication) + 1))
-    return np.repeat(views.publication, np.diff(matched.run_start[first_runs]))
+    """The publication of each matched member."""
+    return repeat_publications(views.publication, matched.run_view, matched.run_start)

@@ -13,8 +13,10 @@ from triplecast.kernels.render import render_sheets, write_rows
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.kernels.runs import MatchedRuns
 from triplecast.kernels.sheets import SheetLimits, Sheets
+from triplecast.kernels.single import Reading, match_text
 from triplecast.kernels.views import Views
 from triplecast.kernels.walk import STEPS_LIMIT
+from triplecast.kernels.words import Text
 from triplecast.match.answer_limit import only_rows
 from triplecast.match.entailed import all_pairs
 from triplecast.match.members import BatchMatches, JoinedRows, combine
@@ -89,12 +91,34 @@ def _add_rows(
     batch.count(matched)
     if len(written.member):
         registration = segment.tables.registrations[written.member]
-        rows = MatchRows(written.publication, registration, written.sheet, written.offsets, written.text)
-        batch.parts.append(
-            rows if validity.is_whole else only_rows(rows, validity.holds(written.publication, registration))
-        )
-        batch.bytes += written.bytes
+        _add_part(MatchRows(written.publication, registration, *written[2:5]), written.bytes, validity, batch)
     return True
+
+
+def match_single(
+    segment: Segment, text: Text, scratch: Scratch, reading: Reading, validity: Validity, batch: BatchMatches
+) -> bool:
+    """Do the same for the one publication of a batch, whose padded `text` has no named graphs, where each pair matches
+    by its own sheet, and there is room; whether that is so. Otherwise nothing is added."""
+    limits = SheetLimits(max(0, batch.limits.publication - batch.bytes), PAIR_BYTES, scratch.weight, ALL)
+    found = match_text(text, scratch.arrays, limits, scratch.reserve(1), reading)
+    pairs = len(found.member)
+    if not found.whole or pairs > batch.limits.pairs:
+        return False
+    batch.add_counts(found.counts, pairs)
+    if pairs:
+        registration = segment.tables.registrations[found.member]
+        rows = MatchRows(np.zeros(pairs, np.int32), registration, found.sheet, found.offsets, found.text)
+        _add_part(rows, found.bytes, validity, batch)
+    return True
+
+
+def _add_part(rows: MatchRows, size: int, validity: Validity, batch: BatchMatches) -> None:
+    """Add rows of so many bytes, of the registrations that each publication is evaluated against."""
+    if not validity.is_whole:
+        rows = only_rows(rows, validity.holds(rows.publication, rows.registration))
+    batch.parts.append(rows)
+    batch.bytes += size
 
 
 def match_one(

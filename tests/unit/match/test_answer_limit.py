@@ -11,7 +11,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -237,7 +236,7 @@ def test_rows_that_wait_may_take_exactly_their_limit() -> None:
     snapshot = IndexWriter().apply(queries, (), 5, compiler=SubscriptionCompiler(OPERATORS))
     left = [len(waiting(snapshot, [[graph]], limit).open) for limit in (3 * size - 1, 3 * size, 3 * size + 1)]
     assert left == [2, 3, 3]
-    graphs = [replace(graph, position=at) for at in range(10, 19)]
+    graphs = [graph._replace(position=at) for at in range(10, 19)]
     with Matcher(operators=OPERATORS, limits=AnswerLimits(waiting=10 * size)) as matcher:
         assert [len(of) for of, _ in matcher.match_pieces(snapshot, graphs)] == [4, 4, 1]
     with Matcher(operators=OPERATORS, limits=AnswerLimits(1, 3 * size)) as matcher:

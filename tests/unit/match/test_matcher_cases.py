@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -219,7 +218,7 @@ def test_subjects_apart_in_the_text_are_one() -> None:
     """Journals hold sorted lines; the join does not depend on it."""
     sorted_lines = publication("e:a e:p 1 ; e:q 2 . e:b e:p 3")
     lines = sorted_lines.quads.splitlines(keepends=True)
-    apart = replace(sorted_lines, quads=lines[0] + lines[2] + lines[1])
+    apart = sorted_lines._replace(quads=lines[0] + lines[2] + lines[1])
     assert match_all(registrations("SELECT ?x { ?x e:p 1 . ?x e:q 2 }"), [apart])
 
 
