@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.outbox.outbox_samples import AT, batch
+from tests.unit.outbox.outbox_samples import AT, batch, named
 from triplecast.journal import FileState, Journal
 from triplecast.journal.record import JOURNAL
 from triplecast.model.answers import OperatorResult
@@ -59,7 +59,10 @@ def write_outbox(folder: Path) -> None:
     first = batch([(1, 4, "[]"), (3, 4, "[]")], [(2, 5, "slow")], [(2, 4), (4, 5)])
     with Outbox.open(folder, epoch=7) as outbox:
         outbox.commit(
-            first, 8, lambda ids: [Registration(RegistrationId(id), SUBSCRIPTIONS[id - 4]) for id in ids], open=PARTS
+            first,
+            8,
+            lambda ids: named(Registration(RegistrationId(id), SUBSCRIPTIONS[id - 4]) for id in ids),
+            open=PARTS,
         )
 
 

@@ -123,7 +123,7 @@ class Driver:
 
         Raises `StorageFault` where a publication matched again gave other rows than the first time.
         """
-        committed = self._outbox.commit(batch, upto, self._journal.registrations_at, after, open, replayed)
+        committed = self._outbox.commit(batch, upto, self._journal.names_with, after, open, replayed)
         self._note_outbox()
         if committed.differing:
             raise StorageFault(
@@ -140,7 +140,7 @@ class Driver:
 
     def settle(self, batch: OutboxBatch, upto: int, after: int) -> Committed:
         """Record what became of pending pairs of publications at positions in (`after`, `upto`] (`Outbox.settle`)."""
-        settled = self._outbox.settle(batch, upto, self._journal.registrations_at, after)
+        settled = self._outbox.settle(batch, upto, self._journal.names_with, after)
         self._note_outbox()
         return settled
 

@@ -11,7 +11,8 @@ MIRRORED: Mapping[str, str] = MappingProxyType({"=": "=", "!=": "!=", "<": ">", 
 
 
 class Comparison(IntEnum):
-    """How a term is compared with a constant. `WINDOW`, the index's own, is a lower bound with a near upper bound."""
+    """How a term is compared with a constant. `SPAN`, the index's own, is a lower bound with an upper one: 1 more where
+    the upper one is closed, 2 more where the lower one is open."""
 
     EQUAL = 0
     LESS = 1
@@ -19,7 +20,7 @@ class Comparison(IntEnum):
     GREATER = 3
     AT_LEAST = 4
     UNEQUAL = 5
-    WINDOW = 6
+    SPAN = 8
 
 
 class Lane(IntEnum):

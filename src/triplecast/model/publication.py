@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple, NewType, TypeAlias
 
@@ -13,8 +13,7 @@ Attachments: TypeAlias = tuple[tuple[str, bytes], ...]
 """Bytes that came with a publication for operators (pictures, sound, texts), by IRI, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A parsed publication, before the journal gives it a version (semantics 2)."""
 
     graph: str
@@ -37,11 +36,10 @@ class Draft:
         state = sha256(self.digest)
         for iri, content in attachments:
             state.update(sha256(iri.encode()).digest() + sha256(content).digest())
-        return replace(self, digest=state.digest(), attachments=attachments)
+        return self._replace(digest=state.digest(), attachments=attachments)
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
+class Publication(NamedTuple):
     """A version of a publication in the journal."""
 
     position: Position
@@ -54,7 +52,11 @@ class Publication:
     dataset: bool = False
     labels: str = "none"
     """As in `Draft`."""
-    attachments: Attachments = field(default=(), repr=False)
+    attachments: Attachments = ()
+
+    def __repr__(self) -> str:
+        """Without the bytes that it holds."""
+        return f"Publication(position={self.position}, graph={self.graph!r}, version={self.version})"
 
 
 @dataclass(frozen=True, slots=True)

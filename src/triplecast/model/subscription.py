@@ -50,6 +50,18 @@ class Registration:
         return Position(self.id)
 
 
+class NamedRegistrations(NamedTuple):
+    """What subscribers call registrations that were added together: numbers from `first` on, without a gap."""
+
+    first: int
+    names: Sequence[str]
+    owners: Sequence[str | None]
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.names) - 1
+
+
 def check_subscriptions(subscriptions: Sequence[Subscription]) -> None:
     """Raise TypeError for what is no sequence of subscriptions."""
     whole = isinstance(subscriptions, Sequence) and not isinstance(subscriptions, str | bytes)
@@ -102,12 +114,13 @@ def check_fields(subscription: Subscription) -> None:
 
 def _is_ordinary(subscription: Subscription) -> bool:
     """Whether all fields are, at first sight, valid and usual: a quick test for nearly all subscriptions."""
-    written = subscription.name, subscription.text, subscription.language, subscription.scope
-    for value in written:
-        if value.__class__ is not str or not value or not value.isascii():
-            return False
+    name, text, language, scope = subscription.name, subscription.text, subscription.language, subscription.scope
+    if not (name.__class__ is text.__class__ is language.__class__ is scope.__class__ is str):
+        return False
+    if not (name and text and language and scope) or len(name) > LONGEST_NAME or text.endswith(_FILES):
+        return False
     usual = subscription.entailment is None and subscription.owner is None
-    return usual and len(subscription.name) <= LONGEST_NAME and not subscription.text.endswith(_FILES)
+    return usual and name.isascii() and text.isascii() and language.isascii() and scope.isascii()
 
 
 @dataclass(frozen=True, slots=True)

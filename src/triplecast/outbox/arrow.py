@@ -32,15 +32,35 @@ COLUMNS = pa.schema(
 ``sequence``; the epoch is in the schema's metadata."""
 
 
-def record_batch(selected: Selected) -> pa.RecordBatch:
-    """The rows as `COLUMNS`."""
+class RecordBatches:
+    """Makes the record batches of one reader, which has each name as Arrow once."""
+
+    def __init__(self) -> None:
+        self._subscriptions = self._owners = pa.array([], pa.string())
+
+    def make(self, selected: Selected) -> pa.RecordBatch:
+        """The rows as `COLUMNS`."""
+        names = selected.names
+        self._subscriptions = _grown(self._subscriptions, names.subscriptions)
+        self._owners = _grown(self._owners, names.owners)
+        places = pa.array(names.places(selected.numbers))
+        return _record_batch(selected, self._subscriptions.take(places), self._owners.take(places))
+
+
+def _grown(column: pa.Array, texts: Sequence[str | None]) -> pa.Array:
+    """The column of all `texts`, given that of the first ones."""
+    if len(column) == len(texts):
+        return column
+    return pa.concat_arrays([column, pa.array(texts[len(column) :], pa.string())])
+
+
+def _record_batch(selected: Selected, subscriptions: pa.Array, owners: pa.Array) -> pa.RecordBatch:
     content, rows, place = selected.content, selected.rows, selected.publication
     names = content.publications
     keys = "".join(publication_key(name.graph, name.version) for name in names).encode()
     registration, change = content.registration[rows], content.change[rows]
     id_text, id_ends = write_ids(np.frombuffer(bytearray(keys), np.uint8), place, registration, change)
     of = place.astype(np.int32)
-    named = [selected.names[number] for number in selected.numbers.tolist()]
     sheets = pa.Array.from_buffers(
         pa.string(),
         len(content.offsets) - 1,
@@ -54,13 +74,14 @@ def record_batch(selected: Selected) -> pa.RecordBatch:
         pa.array(np.array([name.version for name in names], np.int64)[place]),
         pa.array(np.array([name.position for name in names], np.int64)[place]),
         pa.array(registration),
-        _texts(selected.place, [name for name, _ in named]),
-        _texts(selected.place, [owner for _, owner in named]),
+        _texts(selected.place, subscriptions),
+        _texts(selected.place, owners),
         pa.DictionaryArray.from_arrays(pa.array(content.sheet[rows]), sheets, safe=False),
         _texts(of, [name.accepted_at for name in names]),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=COLUMNS.with_metadata({"epoch": str(selected.epoch)}))
 
 
-def _texts(places: I32, texts: Sequence[str | None]) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(places), pa.array(texts, pa.string()), safe=False)
+def _texts(places: I32, texts: Sequence[str | None] | pa.Array) -> pa.DictionaryArray:
+    column = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(places), column, safe=False)

@@ -74,8 +74,9 @@ class OutboxBatch:
             raise ValueError("a row of an outbox batch has a sheet that the batch does not have")
         if any(one.position >= other.position for one, other in pairwise(self.publications)):
             raise ValueError("positions of an outbox batch must increase")
-        step = np.diff(self.position)
-        if ((step < 0) | ((step == 0) & (np.diff(self.registration) <= 0))).any():
+        position, registration = self.position, self.registration
+        alike = position[1:] == position[:-1]
+        if not ((position[1:] > position[:-1]) | (alike & (registration[1:] > registration[:-1]))).all():
             raise ValueError("rows of an outbox batch must be sorted by position and registration, each pair once")
         pairs = {pair.position for pair in (*self.undecided, *self.awaited)}
         if not {*distinct(self.position), *pairs} <= {each.position for each in self.publications}:
@@ -123,6 +124,8 @@ class OutboxBatch:
     def joined(cls, batches: Sequence[OutboxBatch]) -> OutboxBatch:
         """One batch of several that cover separate ranges of positions, given in any order."""
         ordered = sorted((batch for batch in batches if batch.publications), key=lambda batch: batch.publications[0])
+        if len(ordered) == 1:
+            return ordered[0]
         return cls(
             tuple(name for batch in ordered for name in batch.publications),
             np.concatenate([np.zeros(0, np.int64), *(batch.position for batch in ordered)]),

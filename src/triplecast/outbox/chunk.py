@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from triplecast.kernels.layout import I64
 from triplecast.kernels.render import RowColumns, digest_rows
+from triplecast.model.open_rows import PairReason
 from triplecast.outbox.batch import OutboxBatch, PublicationName
+from triplecast.outbox.distinct import distinct
 
 CHUNK_BYTES = 32 << 20
 """Of rows in one chunk, unless one publication alone has more."""
@@ -41,10 +43,10 @@ class Chunk(NamedTuple):
         """The position of each row."""
         return np.repeat(np.array([name.position for name in self.publications], np.int64), self.counts)
 
-    def batch(self) -> OutboxBatch:
-        """The rows again."""
+    def batch(self, undecided: tuple[PairReason, ...] = (), awaited: tuple[PairReason, ...] = ()) -> OutboxBatch:
+        """The rows again, with pairs of these publications."""
         columns = self.registration, self.change, self.sheet, self.offsets, self.bindings
-        return OutboxBatch(self.publications, self.position, *columns)
+        return OutboxBatch(self.publications, self.position, *columns, undecided, awaited)
 
 
 def digests_of(batch: OutboxBatch) -> NDArray[np.uint64]:
@@ -55,14 +57,14 @@ def digests_of(batch: OutboxBatch) -> NDArray[np.uint64]:
     offsets, text = np.require(batch.offsets, requirements="W"), np.require(batch.bindings, requirements="W")
     sheet = np.require(batch.sheet, requirements="W")  # writable, as the kernel was compiled for
     digests = digest_rows(starts, RowColumns(batch.registration, batch.change, sheet, offsets, text))
-    return np.where(np.diff(starts) > 0, digests, np.uint64(0))
+    return np.where(starts[1:] > starts[:-1], digests, np.uint64(0))
 
 
 def write_chunk(batch: OutboxBatch, digests: NDArray[np.uint64]) -> bytes:
     """Encode the rows of a batch: header, the arrays one after the other, wide ones first, and the texts."""
     names = [text.encode() for name in batch.publications for text in (name.graph, name.accepted_at)]
     numbers = [(name.position, name.version) for name in batch.publications]
-    size = int(batch.offsets[-1])
+    size, starts = int(batch.offsets[-1]), _starts(batch)
     wide = int(batch.registration.max(initial=0)) >= 1 << 32
     changes = bool(batch.change.any())
     counts = len(numbers), len(batch.position), len(batch.offsets) - 1, sum(map(len, names)), size
@@ -71,7 +73,7 @@ def write_chunk(batch: OutboxBatch, digests: NDArray[np.uint64]) -> bytes:
         digests,
         batch.offsets,
         batch.registration if wide else batch.registration.astype(np.uint32),
-        np.diff(_starts(batch)).astype(np.uint32),
+        (starts[1:] - starts[:-1]).astype(np.uint32),
         np.array([len(text) for text in names], np.uint32),
         batch.sheet,
         batch.change[: len(batch.change) * changes],
@@ -116,7 +118,7 @@ def registration_filter(registration: I64) -> bytes:
     """Return a bitmap that tells for most registrations that they are not among these; none where they are few."""
     if len(registration) < FILTERED:
         return b""
-    numbers = np.unique(registration)
+    numbers, _ = distinct(registration)
     bits = np.zeros(1 << int(16 * len(numbers) - 1).bit_length(), np.bool_)
     bits[_places(numbers, len(bits))] = True
     return np.packbits(bits).tobytes()

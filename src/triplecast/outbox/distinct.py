@@ -1,6 +1,8 @@
-"""Rows to the distinct values in them."""
+"""Rows to the distinct values in them, and which of these the outbox knows."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,3 +26,32 @@ def distinct(values: NDArray[np.integer]) -> tuple[I64, I32]:
     found = np.flatnonzero(table)
     table[found] = np.arange(len(found), dtype=np.int32)
     return found + least, table[shifted]
+
+
+class KnownNumbers:
+    """The registrations whose names the outbox has, as ranges that do not overlap: those of one record, mostly."""
+
+    def __init__(self, ranges: Sequence[range] = ()) -> None:
+        self._first: I64 = np.zeros(0, np.int64)
+        self._last: I64 = np.zeros(0, np.int64)
+        """Ascending."""
+        self.add(ranges)
+
+    def add(self, ranges: Sequence[range]) -> None:
+        """Add ranges, of which none is empty; those that are there stay."""
+        if not ranges:
+            return
+        first = np.concatenate([self._first, np.array([each.start for each in ranges], np.int64)])
+        last = np.concatenate([self._last, np.array([each.stop - 1 for each in ranges], np.int64)])
+        self._last, places = np.unique(last, return_index=True)
+        self._first = first[places]
+
+    def missing(self, numbers: I64) -> I64:
+        """Return those of `numbers` that are not in the set, each once, ascending."""
+        found = numbers
+        if not (numbers[1:] > numbers[:-1]).all():  # as those of one publication are
+            found, _ = distinct(numbers)
+        if len(self._last):
+            at = np.minimum(np.searchsorted(self._last, found), len(self._last) - 1)
+            found = found[(found < self._first[at]) | (found > self._last[at])]
+        return found

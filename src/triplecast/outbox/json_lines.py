@@ -18,7 +18,8 @@ from triplecast.outbox.batch import PublicationName
 from triplecast.outbox.chunk import Chunk
 from triplecast.outbox.distinct import distinct
 from triplecast.outbox.notification import Cursor, Definitions
-from triplecast.outbox.selected import NamesById, Selected
+from triplecast.outbox.read_names import ReadNames
+from triplecast.outbox.selected import Selected
 from triplecast.results import Head, Recorded, known_head, results_json, seen_head
 
 _AT_ONCE = 32_768
@@ -80,7 +81,7 @@ class JsonLines:
             parts[number::10] = map(texts.__getitem__, of_row.tolist())
         return "".join(parts)
 
-    def _learn(self, registrations: Sequence[int], names: NamesById) -> None:
+    def _learn(self, registrations: Sequence[int], names: ReadNames) -> None:
         new = [each for each in registrations if each not in self._named]
         if not new:
             return
@@ -89,8 +90,7 @@ class JsonLines:
                 kept.clear()
             new = [*registrations]
         queries = {int(each.id): each.subscription for each in self._registrations(new)}
-        for number in new:
-            name, owner = names[number]
+        for number, (name, owner) in zip(new, names.of(np.array(new, np.int64)), strict=True):
             self._named[number] = f'{number},"subscription":{_text(name)},"owner":{_text(owner)}'
             head = known_head(queries.get(number), self._operators)
             self._head[number] = self._heads.setdefault(head, len(self._heads))

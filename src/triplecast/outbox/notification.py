@@ -8,11 +8,13 @@ from typing import NamedTuple, SupportsIndex
 
 from triplecast.errors import InputError
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.subscription import Registration, Subscription
+from triplecast.model.subscription import NamedRegistrations, Registration, Subscription
 from triplecast.results import Answered, Recorded
 from triplecast.sqlite import row_number
 
-Names = Callable[[Sequence[int]], Iterable[Registration]]
+Names = Callable[[Sequence[int]], Iterable[NamedRegistrations]]
+"""Gives the names of registrations, and of those that were added with them (`JournalFile.names_with`)."""
+Registrations = Callable[[Sequence[int]], Iterable[Registration]]
 """Gives the registrations of ids (`JournalFile.registrations`)."""
 
 
@@ -99,6 +101,6 @@ class UndecidedPair(NamedTuple):
 class Definitions(NamedTuple):
     """Where the queries of notifications are read."""
 
-    registrations: Names
+    registrations: Registrations
     operators: OperatorSet
     """Those that the queries may call."""

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_mark
@@ -18,10 +17,11 @@ from triplecast.model.open_rows import PairReason
 from triplecast.outbox.batch import OutboxBatch, OutboxRow, PublicationName
 from triplecast.outbox.chunk import CHUNK_BYTES
 from triplecast.outbox.chunks import Chunked, ChunkWriter, chunks_of, digests_by_position, kept_digests
-from triplecast.outbox.known_numbers import KnownNumbers
+from triplecast.outbox.distinct import KnownNumbers
 from triplecast.outbox.notification import Names
 from triplecast.outbox.pruning import prune, prune_undecided
 from triplecast.outbox.reader import DATABASE, END, OutboxReader, check_mark, nobody_else
+from triplecast.outbox.stored_names import named_ranges, write_names
 from triplecast.outbox.tables import (
     OUTBOX,
     OpenPart,
@@ -77,7 +77,7 @@ class Outbox(OutboxReader):
         """Up to here nothing had to be recorded, which is not written yet."""
         with self._write():  # one that began before the folder was taken over has ended now
             self._write_state(self._state._replace(epoch=max(epoch, self._state.epoch)))
-        self._known = KnownNumbers(id for (id,) in database.ask("SELECT id FROM registration"))
+        self._known = KnownNumbers(named_ranges(database))
         self._open: set[int] = {id for (id,) in database.ask("SELECT DISTINCT registration FROM open_pair")}
         """Registrations that have pending pairs."""
 
@@ -348,21 +348,19 @@ class Outbox(OutboxReader):
         named = [name for name in batch.publications if name.position in positions]
         write_rows(self._database, "publication", named, "INSERT OR IGNORE")
 
-    def _write_named(self, batch: OutboxBatch, undecided: Sequence[PairReason], names: Names) -> NDArray[np.int64]:
-        """Write undecided pairs and what these are of, and the registrations that rows and they have for the first
-        time. Return the numbers of these, which are known once this is committed."""
+    def _write_named(self, batch: OutboxBatch, undecided: Sequence[PairReason], names: Names) -> Sequence[range]:
+        """Write undecided pairs and what these are of, and the names of registrations that rows and they have for the
+        first time. Return whose names these are, which are known once this is committed."""
         pairs = [(pair.position, int(pair.registration), bounded_reason(pair.reason)) for pair in undecided]
         seen = batch.registration
         if pairs:
             seen = np.concatenate([seen, np.array([pair[1] for pair in pairs], np.int64)])
         new = self._known.missing(seen)
-        if len(new):
-            found = [(int(each.id), each.subscription.name, each.subscription.owner) for each in names(new.tolist())]
-            write_rows(self._database, "registration", found, "INSERT OR IGNORE")
+        named = write_names(self._database, names(new.tolist())) if len(new) else []
         if pairs:
             self._write_publications(batch, {pair[0] for pair in pairs})
             write_rows(self._database, "undecided", pairs, "INSERT OR IGNORE")
-        return new
+        return named
 
     def _differing(self, batch: OutboxBatch, after: int | None, upto: int) -> tuple[int, ...]:
         """The publications in (`after`, `upto`], all committed earlier, whose rows are not those kept, but

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import accumulate, chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, SupportsIndex
@@ -19,19 +19,10 @@ from triplecast.outbox.chunk import FILTERED
 from triplecast.outbox.chunks import StoredChunk, read_chunks
 from triplecast.outbox.distinct import distinct
 from triplecast.outbox.notification import Cursor, Definitions, Notification, UndecidedPair
-from triplecast.outbox.selected import NamesById, Selected, made
-from triplecast.outbox.tables import (
-    FIELDS,
-    KEYS_AT_ONCE,
-    OUTBOX,
-    RESTORE,
-    OutboxFile,
-    Pending,
-    State,
-    read_names,
-    read_pending,
-    read_rows,
-)
+from triplecast.outbox.read_names import ReadNames
+from triplecast.outbox.selected import Selected, made
+from triplecast.outbox.stored_names import check_names, find_names, read_names
+from triplecast.outbox.tables import FIELDS, OUTBOX, RESTORE, OutboxFile, Pending, State, read_pending, read_rows
 from triplecast.sqlite import SqliteFile, row_number
 
 if TYPE_CHECKING:
@@ -106,9 +97,9 @@ class OutboxReader(OutboxFile):
     ) -> Iterator[pyarrow.RecordBatch]:
         """Return what `notifications` does, as `pyarrow.RecordBatch`es with the columns of `outbox.arrow.COLUMNS`,
         without an object for a row. Raises what `notifications` raises."""
-        from triplecast.outbox.arrow import record_batch
+        from triplecast.outbox.arrow import RecordBatches
 
-        return map(record_batch, self._selected(since, limit, subscription, owner))
+        return map(RecordBatches().make, self._selected(since, limit, subscription, owner))
 
     def json_lines(
         self,
@@ -132,7 +123,7 @@ class OutboxReader(OutboxFile):
         return self._select(Cursor.of(since), most, wanted)
 
     def _select(self, since: Cursor | int, left: int, wanted: dict[str, str]) -> Iterator[Selected]:
-        chunks, names = self._chunks(since, wanted), NamesById()
+        chunks, names = self._chunks(since, wanted), ReadNames()
         while left > 0 and (found := next(chunks, None)) is not None:
             epoch, first, chunk, of = found
             if chunk.content is None:
@@ -140,14 +131,14 @@ class OutboxReader(OutboxFile):
             rows = np.arange(first - chunk.first, len(chunk.content.registration))
             if of is not None:
                 registration = chunk.content.registration[rows]
-                also = [] if len(registration) >= FILTERED else distinct(registration)[0].tolist()
-                names.update(self._names([each for each in {*of.tolist(), *also} if each not in names]))
+                also = of[:0] if len(registration) >= FILTERED else distinct(registration)[0]
+                self._learn(names, np.union1d(of, also))
                 rows = rows[np.isin(registration, of)]
             rows = rows[:left]
             left -= len(rows)
             if len(rows):
                 selected = Selected.of(epoch, chunk.first, chunk.content, rows, names)
-                names.update(self._names([each for each in selected.numbers.tolist() if each not in names]))
+                self._learn(names, selected.numbers)
                 yield selected
 
     def _chunks(
@@ -179,9 +170,7 @@ class OutboxReader(OutboxFile):
         """The registrations of a subscription's id and an owner; None for all."""
         if not wanted:
             return None
-        condition = "WHERE " + " AND ".join(f"{name} = ?" for name in wanted)
-        rows = read_rows(self._database, "registration", condition, tuple(wanted.values()))
-        return np.array([id for id, _, _ in rows], np.int64)
+        return np.array(find_names(self._database, wanted.get("name"), wanted.get("owner")), np.int64)
 
     def _next_chunks(self, sequence: int, wanted: NDArray[np.int64] | None) -> list[StoredChunk]:
         """The first chunks beyond a sequence, of a few megabytes together."""
@@ -195,15 +184,17 @@ class OutboxReader(OutboxFile):
         condition = f"WHERE {condition} AND last <= ? ORDER BY last"
         return list(read_chunks(self._database, condition, (sequence, lasts[-1]), wanted))
 
-    def _names(self, registrations: Sequence[int]) -> NamesById:
-        """Subscription and owner of registrations; raise `StorageFault` for one that is damaged or missing."""
-        found: NamesById = {}
-        for start in range(0, len(registrations), KEYS_AT_ONCE):
-            found.update(read_names(self._database, registrations[start : start + KEYS_AT_ONCE]))
-        for number in registrations if len(found) < len(registrations) else ():
-            if number not in found:
-                raise missing(self._database.where, f"registration {number}", "a notification")
-        return found
+    def _learn(self, names: ReadNames, registrations: NDArray[np.int64]) -> None:
+        """Add the names of registrations, ascending, that are not there yet; raise `StorageFault` for one that is
+        damaged or missing."""
+        new = names.missing(registrations).tolist()
+        if not new:
+            return
+        found = read_names(self._database, new)
+        lost = {*new} - {number for number, _, _ in found}
+        if lost:
+            raise missing(self._database.where, f"registration {min(lost)}", "a notification")
+        names.add(found)
 
     def undecided(self, after: int = 0) -> list[UndecidedPair]:
         """Return the undecided pairs of publications at positions beyond `after`, by position and registration, up to
@@ -213,7 +204,10 @@ class OutboxReader(OutboxFile):
             values = (row_number(after, "after"), self.progress)
             rows = [*read_rows(self._database, "undecided", f"{_IN_RANGE} ORDER BY position, registration", values)]
             publications = {row[0]: row for row in read_rows(self._database, "publication", _IN_RANGE, values)}
-            names = self._names(sorted({row[1] for row in rows}))
+            numbers = np.array(sorted({row[1] for row in rows}), np.int64)
+            names = ReadNames()
+            self._learn(names, numbers)
+            named = dict(zip(numbers.tolist(), names.of(numbers), strict=True))
         self._check_writer()
         pairs = []
         for position, registration, reason in rows:
@@ -221,7 +215,8 @@ class OutboxReader(OutboxFile):
                 raise missing(where, f"publication {position}", "an undecided pair")
             _, graph, version, _ = publications[position]
             id = pair_id(publication_key(graph, version), registration)
-            pairs.append(UndecidedPair(position, id, graph, version, registration, *names[registration], reason))
+            name, owner = named[registration]
+            pairs.append(UndecidedPair(position, id, graph, version, registration, name, owner, reason))
         return pairs
 
     def check(self) -> None:
@@ -282,7 +277,7 @@ def check_rows(database: SqliteFile, pruned: int, sequence: int) -> None:
     for table in FIELDS:
         for _ in read_rows(database, table, "", ()):
             pass
-    last, known = 0, {id for (id,) in database.ask("SELECT id FROM registration")}
+    last, known = 0, check_names(database)
     for chunk in read_chunks(database, "ORDER BY number"):
         if chunk.first != max(last, chunk.first - 1 if not last else 0) + 1 or chunk.first > max(last, pruned) + 1:
             raise missing(where, f"notification {max(last, pruned) + 1}", "the sequence")
@@ -292,11 +287,13 @@ def check_rows(database: SqliteFile, pruned: int, sequence: int) -> None:
             raise missing(where, f"registration {registration}", "a notification")
     if max(last, pruned) != sequence:
         raise missing(where, f"notification {max(last, pruned) + 1}", "the sequence")
-    for table, needed, key in (("publication", "position", "position"), ("registration", "registration", "id")):
-        for user in ("undecided", "withheld"):
-            lost = f"SELECT {needed} FROM {user} WHERE {needed} NOT IN (SELECT {key} FROM {table}) LIMIT 1"
-            for (number,) in database.ask(lost):
-                raise missing(where, f"{table} {number}", f"a row of {user}")
+    for user in ("undecided", "withheld"):
+        lost = f"SELECT position FROM {user} WHERE position NOT IN (SELECT position FROM publication) LIMIT 1"
+        for (position,) in database.ask(lost):
+            raise missing(where, f"publication {position}", f"a row of {user}")
+        for (registration,) in database.ask(f"SELECT DISTINCT registration FROM {user}"):
+            if registration not in known:
+                raise missing(where, f"registration {registration}", f"a row of {user}")
 
 
 def missing(where: str, what: str, needed_by: str) -> StorageFault:

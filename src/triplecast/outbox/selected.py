@@ -15,9 +15,7 @@ from triplecast.model.subscription import Subscription
 from triplecast.outbox.chunk import Chunk
 from triplecast.outbox.distinct import distinct
 from triplecast.outbox.notification import Cursor, Notification
-
-NamesById = dict[int, tuple[str, str | None]]
-"""Subscription and owner of registrations."""
+from triplecast.outbox.read_names import ReadNames
 
 
 class Selected(NamedTuple):
@@ -29,7 +27,7 @@ class Selected(NamedTuple):
     content: Chunk
     rows: NDArray[np.int64]
     """Ascending."""
-    names: NamesById
+    names: ReadNames
     """Of these rows' registrations, and maybe of others."""
     numbers: I64
     """These rows' registrations, each once, ascending."""
@@ -37,7 +35,7 @@ class Selected(NamedTuple):
     """Of each row's registration among `numbers`."""
 
     @classmethod
-    def of(cls, epoch: int, first: int, content: Chunk, rows: NDArray[np.int64], names: NamesById) -> Selected:
+    def of(cls, epoch: int, first: int, content: Chunk, rows: NDArray[np.int64], names: ReadNames) -> Selected:
         return cls(epoch, first, content, rows, names, *distinct(content.registration[rows]))
 
     @property
@@ -50,13 +48,14 @@ def made(selected: Selected, defined: Mapping[int, Subscription], operators: Ope
     """The notifications of rows; `defined`: their queries, as far as these are known."""
     epoch, first, content, rows, names, numbers, place = selected
     bindings, offsets = content.bindings.tobytes(), content.offsets.tolist()
-    columns = (rows, selected.publication, numbers[place], content.change[rows], content.sheet[rows])
+    named, registrations = names.of(numbers), numbers.tolist()
+    columns = (rows, selected.publication, place, content.change[rows], content.sheet[rows])
     at, key = -1, ""
-    for row, of, registration, number, sheet in zip(*(column.tolist() for column in columns), strict=True):
+    for row, of, at_name, number, sheet in zip(*(column.tolist() for column in columns), strict=True):
         publication = content.publications[of]
         if of != at:
             at, key = of, publication_key(publication.graph, publication.version)
-        name, owner = names[registration]
+        registration, (name, owner) = registrations[at_name], named[at_name]
         change = CHANGES[number]
         yield Notification(
             Cursor(epoch, first + row),

@@ -24,7 +24,7 @@ FIELDS = MappingProxyType(
         "state": "epoch, told, progress, sequence, pruned, forgotten",
         "publication": "position, graph, version, accepted_at",
         "undecided": "position, registration, reason",
-        "registration": "id, name, owner",
+        "names": "last, first, body",
         "open_pair": "position, registration",
         "withheld": "position, registration, change, bindings",
         "open_part": "upto, after, format, body",
@@ -67,21 +67,6 @@ def read_rows(database: SqliteFile, table: str, condition: str, values: Sequence
     for *row, crc in database.ask(f"SELECT {FIELDS[table]}, crc FROM {table} {condition}", values):
         verify_fields(database.where, table, row, crc)
         yield row
-
-
-def read_names(database: SqliteFile, registrations: Sequence[int]) -> Iterator[tuple[int, tuple[str, str | None]]]:
-    """Yield the name and owner of registrations, verified as by `read_rows`: readers need many of them."""
-    text, crc32 = encode_basestring_ascii, zlib.crc32
-    condition = f"WHERE id IN ({', '.join('?' * len(registrations))})"
-    for id, name, owner, crc in database.ask(
-        f"SELECT id, name, owner, crc FROM registration {condition}", registrations
-    ):
-        if isinstance(name, str) and (owner is None or isinstance(owner, str)):
-            written = f'["registration", {id}, {text(name)}, {"null" if owner is None else text(owner)}]'
-            if crc32(written.encode()) == crc:
-                yield id, (name, owner)
-                continue
-        raise damaged(database.where, f"registration {id!r}")
 
 
 def verify_fields(where: str, table: str, fields: Sequence[Value], crc: object) -> None:
@@ -282,7 +267,7 @@ CREATE INDEX late_chunk ON chunk(first_position) WHERE late = 1;
 CREATE TABLE undecided(
     position INTEGER NOT NULL, registration INTEGER NOT NULL, reason TEXT NOT NULL, crc INTEGER NOT NULL,
     PRIMARY KEY (position, registration)) WITHOUT ROWID;
-CREATE TABLE registration(id INTEGER PRIMARY KEY, name TEXT NOT NULL, owner TEXT, crc INTEGER NOT NULL);
+CREATE TABLE names(last INTEGER PRIMARY KEY, first INTEGER NOT NULL, body BLOB NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE open_pair(
     position INTEGER NOT NULL, registration INTEGER NOT NULL, crc INTEGER NOT NULL,
     PRIMARY KEY (position, registration)) WITHOUT ROWID;

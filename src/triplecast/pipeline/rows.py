@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -116,8 +116,7 @@ def parts_of(row: Mapping[str, Any]) -> list[OpenPart]:
 
 def from_arrow(row: Mapping[str, Any]) -> OutboxBatch:
     """The batch that `to_arrow` wrote."""
-    return replace(
-        read_chunk(row["rows"]).batch(),
-        undecided=tuple(PairReason(*pair) for pair in json.loads(row["undecided"])),
-        awaited=tuple(PairReason(*pair) for pair in json.loads(row["awaited"])),
+    return read_chunk(row["rows"]).batch(
+        tuple(PairReason(*pair) for pair in json.loads(row["undecided"])),
+        tuple(PairReason(*pair) for pair in json.loads(row["awaited"])),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.outbox.outbox_samples import batch, registrations
+from tests.unit.outbox.outbox_samples import batch, names
 from triplecast.cli import main
 from triplecast.kernels.compiling import FIRST, LATER, compile_kernels
 from triplecast.model.match import MatchStats
@@ -231,7 +231,7 @@ def test_what_was_rejected_and_what_was_not_decided_is_listed(desk: Path, capsys
     with triplecast.Engine.open(desk / "state") as engine:
         engine.publish("<a:b> <a:c> ", media_type="text/turtle", graph="https://example.org/bad")
     with Outbox.open(desk / "state") as outbox:
-        outbox.commit(batch([], [(7, 3, "out of steps")]), 7, registrations)
+        outbox.commit(batch([], [(7, 3, "out of steps")]), 7, names)
     folder = str(desk / "state")
     assert main(["notifications", folder]) == 3
     assert main(["notifications", folder, "--rejects", "--json"]) == 0

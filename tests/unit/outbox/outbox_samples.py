@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from triplecast.model.open_rows import PairReason
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import NamedRegistrations, Registration, RegistrationId, Subscription
 from triplecast.outbox import OutboxBatch, PublicationName
 
 AT = "2026-11-21T08:00:00.000000Z"
@@ -36,3 +36,15 @@ def batch(
 
 def registrations(ids: Sequence[int]) -> list[Registration]:
     return [Registration(RegistrationId(id), Subscription(f"s{id}", "ASK {}", owner=f"owner{id}")) for id in ids]
+
+
+def named(found: Iterable[Registration]) -> list[NamedRegistrations]:
+    """The names of registrations, each as of a record of its own."""
+    return [NamedRegistrations(int(each.id), [each.subscription.name], [each.subscription.owner]) for each in found]
+
+
+def names(ids: Sequence[int]) -> list[NamedRegistrations]:
+    """Of the same registrations, those of a record of three together."""
+    firsts = sorted({(id - 1) // 3 * 3 + 1 for id in ids})
+    threes = [range(first, first + 3) for first in firsts]
+    return [NamedRegistrations(each[0], [f"s{id}" for id in each], [f"owner{id}" for id in each]) for each in threes]

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from outbox_samples import batch, registrations
+from outbox_samples import batch, names
 
 from triplecast.outbox import Outbox, chunk, chunks
 from triplecast.outbox import outbox as outbox_module
@@ -40,12 +40,12 @@ def test_merged_chunks_hold_what_was_committed(
                 broken.setattr(outbox_module, "reach", fail)
                 if random.random() < 0.3:
                     with pytest.raises(Failed):
-                        outbox.commit(new, position, registrations)
-            outbox.commit(new, position, registrations)
+                        outbox.commit(new, position, names)
+            outbox.commit(new, position, names)
         assert [(each.position, each.registration, each.json) for each in outbox.notifications()] == committed
         outbox.check()
         replayed = batch([row for row in committed if row[0] > 5])
-        assert outbox.commit(replayed, 39, registrations, after=5).differing == ()
+        assert outbox.commit(replayed, 39, names, after=5).differing == ()
 
 
 @pytest.mark.parametrize("count", [1, 7, 500])
@@ -64,6 +64,6 @@ def test_pruned_chunks_behind_a_pending_pair_are_forgotten(tmp_path: Path) -> No
     """Their digests went with them, so a replay is not compared with nothing."""
     given = batch([(2, 2, "[{}]"), (3, 3, "[{}]")], [], [(1, 1)])
     with Outbox.open(tmp_path) as outbox:
-        outbox.commit(given, 3, registrations)
+        outbox.commit(given, 3, names)
         assert outbox.prune(2) == 2
-        assert outbox.commit(given, 3, registrations, after=0).differing == ()
+        assert outbox.commit(given, 3, names, after=0).differing == ()

@@ -9,10 +9,11 @@ from random import Random
 
 import numpy as np
 import pytest
+from outbox_samples import named
 
 from triplecast.model.operators import NO_OPERATORS
 from triplecast.model.printable import printable
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import NamedRegistrations, Registration, RegistrationId, Subscription
 from triplecast.outbox import Definitions, Notification, Outbox, OutboxBatch, PublicationName, json_lines, reader
 
 QUERIES = (
@@ -42,6 +43,10 @@ def registration(id: int) -> Registration:
 
 def registrations(ids: Sequence[int]) -> list[Registration]:
     return [registration(id) for id in ids]
+
+
+def names(ids: Sequence[int]) -> list[NamedRegistrations]:
+    return named(registrations(ids))
 
 
 def some(ids: Sequence[int]) -> list[Registration]:
@@ -101,7 +106,7 @@ def test_lines_are_those_of_each_notification_alone(
     definitions = random.choice((None, Definitions(registrations, NO_OPERATORS), Definitions(some, NO_OPERATORS)))
     with Outbox.open(tmp_path) as outbox:
         for first in range(1, 30, 7):
-            outbox.commit(drawn(random, first, first + 6), first + 6, registrations)
+            outbox.commit(drawn(random, first, first + 6), first + 6, names)
         if random.random() < 0.3:
             outbox.prune(random.randrange(1, 20))
         since = random.choice((0, random.randrange(40)))

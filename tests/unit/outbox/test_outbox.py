@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from outbox_samples import AT, batch, registrations
+from outbox_samples import AT, batch, named, names, registrations
 
 from triplecast.errors import InputError, StorageFault, StorageFull
 from triplecast.model.answers import LONGEST_REASON
 from triplecast.model.match import notification_id
-from triplecast.model.subscription import Registration
+from triplecast.model.subscription import NamedRegistrations
 from triplecast.outbox import Cursor, Notification, Outbox, OutboxReader, PublicationName
 
 ROWS = [(1, 5, '[{"x":"<urn:1>"}]'), (1, 7, "[{}]"), (3, 5, '[{"x":"\\"ä🙂\\""}]'), (4, 6, "[{}]"), (6, 5, "[{}]")]
@@ -34,7 +34,7 @@ def counts(outbox: OutboxReader) -> tuple[int, int, int, int]:
 
 def test_a_row_comes_back_as_a_notification(tmp_path: Path) -> None:
     with Outbox.open(tmp_path) as outbox:
-        committed = outbox.commit(batch(ROWS[:3]), 3, registrations)
+        committed = outbox.commit(batch(ROWS[:3]), 3, names)
         assert committed == (1, 3, 0, ())
         assert list(outbox.notifications(since=2)) == [
             Notification(
@@ -62,7 +62,7 @@ def test_any_overlapping_replay_gives_each_row_once(steps: list[tuple[int, int, 
     for back, ahead, prune in steps:
         first, upto = outbox.progress - back, outbox.progress + ahead
         rows = [row for row in ROWS if first < row[0] <= upto]
-        outbox.commit(batch(rows), upto, registrations)
+        outbox.commit(batch(rows), upto, names)
         assert outbox.progress == upto
         if prune:
             ahead_of = (outbox.state.sequence + pruned) // 2
@@ -75,8 +75,8 @@ def test_any_overlapping_replay_gives_each_row_once(steps: list[tuple[int, int, 
 
 def test_another_answer_on_replay_is_reported_and_the_first_stays() -> None:
     with Outbox.in_memory() as outbox:
-        outbox.commit(batch(ROWS[:3]), 3, registrations)
-        committed = outbox.commit(batch([ROWS[0], (1, 7, "[]"), *ROWS[2:]]), 6, registrations)
+        outbox.commit(batch(ROWS[:3]), 3, names)
+        committed = outbox.commit(batch([ROWS[0], (1, 7, "[]"), *ROWS[2:]]), 6, names)
         assert committed == (4, 5, 3, (1,))
         assert [bindings for *_, bindings in seen(outbox)] == [bindings for *_, bindings in ROWS]
 
@@ -84,32 +84,32 @@ def test_another_answer_on_replay_is_reported_and_the_first_stays() -> None:
 def test_an_answer_where_there_was_none_is_reported_while_it_can_be_known(tmp_path: Path) -> None:
     """A publication that is not there had no rows, until pruning comes to where it may have stood."""
     with Outbox.open(tmp_path) as outbox:
-        outbox.commit(batch([ROWS[0], *ROWS[3:]]), 6, registrations)
+        outbox.commit(batch([ROWS[0], *ROWS[3:]]), 6, names)
         replay = batch([*ROWS[:2], (2, 8, "[{}]"), ROWS[2], ROWS[3], (5, 5, "[]"), ROWS[4]])
-        assert outbox.commit(replay, 6, registrations).differing == (1, 2, 3, 5)
+        assert outbox.commit(replay, 6, names).differing == (1, 2, 3, 5)
         outbox.prune(1)
-        assert outbox.commit(replay, 6, registrations).differing == (5,)
+        assert outbox.commit(replay, 6, names).differing == (5,)
     with Outbox.open(tmp_path) as outbox:
-        assert outbox.commit(replay, 6, registrations).differing == (5,)
+        assert outbox.commit(replay, 6, names).differing == (5,)
         outbox.prune_undecided(99)
-        assert outbox.commit(replay, 6, registrations).differing == ()
+        assert outbox.commit(replay, 6, names).differing == ()
         assert len(seen(outbox)) == 2
 
 
 def test_a_replay_that_leaves_out_a_publication_with_rows_is_reported() -> None:
     with Outbox.in_memory() as outbox:
-        outbox.commit(batch([(2, 8, "[{}]"), (3, 8, "[{}]")], [(4, 8, "budget")]), 5, registrations)
-        assert outbox.commit(batch([(3, 8, "[{}]")]), 5, registrations, after=1).differing == (2,)
-        assert outbox.commit(batch([]), 5, registrations, after=2).differing == (3,)
-        assert outbox.commit(batch([]), 9, registrations, after=5).differing == ()
-        assert outbox.commit(batch([]), 9, registrations).differing == ()
+        outbox.commit(batch([(2, 8, "[{}]"), (3, 8, "[{}]")], [(4, 8, "budget")]), 5, names)
+        assert outbox.commit(batch([(3, 8, "[{}]")]), 5, names, after=1).differing == (2,)
+        assert outbox.commit(batch([]), 5, names, after=2).differing == (3,)
+        assert outbox.commit(batch([]), 9, names, after=5).differing == ()
+        assert outbox.commit(batch([]), 9, names).differing == ()
         assert len(seen(outbox)) == 2
 
 
 def test_undecided_pairs_are_pruned_by_position() -> None:
     with Outbox.in_memory() as outbox:
         pairs = [(1, 9, "slow"), (2, 9, "slow"), (3, 8, "slow"), (3, 9, "slow"), (5, 9, "slow")]
-        outbox.commit(batch([(2, 4, "[]")], pairs), 5, registrations)
+        outbox.commit(batch([(2, 4, "[]")], pairs), 5, names)
         assert outbox.prune_undecided(3) == 4
         assert [(pair.position, pair.registration) for pair in outbox.undecided()] == [(5, 9)]
         assert seen(outbox) == [(1, 2, 4, "[]")]
@@ -124,7 +124,7 @@ def test_the_ids_of_the_view_are_those_of_the_model(graph: str, version: int, re
     made = batch([(1, registration, "[]")], [(1, registration + 1, "slow")])
     one = replace(made, publications=(PublicationName(1, graph, version, AT),))
     with Outbox.in_memory() as outbox:
-        outbox.commit(one, 1, registrations)
+        outbox.commit(one, 1, names)
         (told,), (pair,) = outbox.notifications(), outbox.undecided()
         assert told.id == notification_id(graph, version, registration)
         assert pair.id == notification_id(graph, version, registration + 1)
@@ -132,17 +132,17 @@ def test_the_ids_of_the_view_are_those_of_the_model(graph: str, version: int, re
 
 def test_undecided_pairs_are_rows_of_their_own() -> None:
     with Outbox.in_memory() as outbox:
-        outbox.commit(batch(ROWS[:2], [(2, 9, "the budget of 5 steps is spent")]), 2, registrations)
+        outbox.commit(batch(ROWS[:2], [(2, 9, "the budget of 5 steps is spent")]), 2, names)
         (pair,) = outbox.undecided()
         assert (pair.position, pair.version, pair.registration, pair.subscription) == (2, 2, 9, "s9")
         assert pair.id == notification_id("urn:graph", 2, 9)
         assert pair.reason == "the budget of 5 steps is spent"
-        outbox.commit(batch([], [(2, 9, "again")]), 2, registrations)
+        outbox.commit(batch([], [(2, 9, "again")]), 2, names)
         assert outbox.undecided() == [pair]
         assert counts(outbox) == (2, 1, 2, 2)
         outbox.prune(2)
         assert counts(outbox) == (0, 1, 2, 2)
-        outbox.commit(batch(ROWS[2:4]), 4, registrations)
+        outbox.commit(batch(ROWS[2:4]), 4, names)
         outbox.prune(4)
         assert counts(outbox) == (0, 0, 4, 4)
         assert outbox.undecided() == []
@@ -151,8 +151,8 @@ def test_undecided_pairs_are_rows_of_their_own() -> None:
 def test_pruning_into_a_publication_keeps_its_undecided_pairs() -> None:
     """A reader who has some of a publication's notifications has not seen what could not be decided of it."""
     with Outbox.in_memory() as outbox:
-        outbox.commit(batch(ROWS[:2], [(1, 9, "slow")]), 2, registrations)
-        outbox.commit(batch(ROWS[2:4], [(3, 9, "slow"), (4, 9, "slow")]), 5, registrations)
+        outbox.commit(batch(ROWS[:2], [(1, 9, "slow")]), 2, names)
+        outbox.commit(batch(ROWS[2:4], [(3, 9, "slow"), (4, 9, "slow")]), 5, names)
         assert outbox.prune(1) == 1
         assert [pair.position for pair in outbox.undecided()] == [1, 3, 4]
         assert outbox.prune(2) == 1
@@ -164,7 +164,7 @@ def test_pruning_into_a_publication_keeps_its_undecided_pairs() -> None:
 
 def test_a_reason_is_cut_and_can_be_written() -> None:
     with Outbox.in_memory() as outbox:
-        outbox.commit(batch([], [(1, 5, "half \ud800 " + "x" * 5_000)]), 1, registrations)
+        outbox.commit(batch([], [(1, 5, "half \ud800 " + "x" * 5_000)]), 1, names)
         (pair,) = outbox.undecided()
         assert pair.reason.startswith("half ? xxx")
         assert len(pair.reason) == LONGEST_REASON
@@ -172,16 +172,16 @@ def test_a_reason_is_cut_and_can_be_written() -> None:
 
 def test_sequences_go_on_after_everything_was_pruned_and_a_restart(tmp_path: Path) -> None:
     with Outbox.open(tmp_path) as outbox:
-        outbox.commit(batch(ROWS[:2]), 2, registrations)
+        outbox.commit(batch(ROWS[:2]), 2, names)
         outbox.prune(99)
     with Outbox.open(tmp_path) as outbox:
-        assert outbox.commit(batch(ROWS[:3]), 3, registrations) == (3, 3, 2, ())
+        assert outbox.commit(batch(ROWS[:3]), 3, names) == (3, 3, 2, ())
         assert seen(outbox) == [(3, 3, 5, ROWS[2][2])]
 
 
 def test_pages_and_limits_give_the_same_rows() -> None:
     with Outbox.in_memory() as outbox:
-        outbox.commit(batch([(1, registration, "[]") for registration in range(4_500)]), 1, registrations)
+        outbox.commit(batch([(1, registration, "[]") for registration in range(4_500)]), 1, names)
         assert [n.sequence for n in outbox.notifications()] == list(range(1, 4_501))
         assert [n.sequence for n in outbox.notifications(since=10, limit=3)] == [11, 12, 13]
         assert [n.sequence for n in outbox.notifications(since=0, limit=4_001)][-1] == 4_001
@@ -192,7 +192,7 @@ def test_a_follower_reads_the_outbox_that_took_the_place_of_another(tmp_path: Pa
     with Outbox.read_only(tmp_path) as follower:
         for told in (3, 2):
             with Outbox.open(tmp_path) as outbox:
-                outbox.commit(batch([]), told, registrations)
+                outbox.commit(batch([]), told, names)
                 assert follower.told == told
             for path in tmp_path.iterdir():
                 path.unlink()
@@ -204,38 +204,40 @@ def test_a_follower_reads_while_the_writer_writes(tmp_path: Path) -> None:
         assert list(follower.notifications()) == []
         assert counts(follower) == (0, 0, 0, 0)
         with Outbox.open(tmp_path / "later") as outbox:
-            outbox.commit(batch(ROWS[:2]), 2, registrations)
+            outbox.commit(batch(ROWS[:2]), 2, names)
             reading = follower.notifications()
             assert next(reading).sequence == 1
-            outbox.commit(batch(ROWS[2:]), 6, registrations)
+            outbox.commit(batch(ROWS[2:]), 6, names)
             assert counts(follower) == (5, 0, 6, 5)
 
 
 def test_progress_never_goes_back() -> None:
     with Outbox.in_memory() as outbox:
-        outbox.commit(batch(ROWS), 9, registrations)
-        assert outbox.commit(batch(ROWS[:2]), 1, registrations) == (6, 5, 2, ())
+        outbox.commit(batch(ROWS), 9, names)
+        assert outbox.commit(batch(ROWS[:2]), 1, names) == (6, 5, 2, ())
         assert outbox.progress == 9
 
 
-def test_names_are_asked_for_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("alone", [True, False])
+def test_names_are_asked_for_once_and_come_with_those_of_their_record(tmp_path: Path, alone: bool) -> None:
     asked: list[list[int]] = []
 
-    def look(ids: Sequence[int]) -> list[Registration]:
+    def look(ids: Sequence[int]) -> list[NamedRegistrations]:
         asked.append(list(ids))
-        return registrations(ids)
+        return named(registrations(ids)) if alone else names(ids)
 
     with Outbox.open(tmp_path) as outbox:
         outbox.commit(batch(ROWS[:2]), 2, look)
         outbox.commit(batch(ROWS[2:4]), 4, look)
     with Outbox.open(tmp_path) as outbox:
         outbox.commit(batch(ROWS[4:], [(7, 8, "why")]), 7, look)
-    assert asked == [[5, 7], [6], [8]]
+        assert [each.subscription for each in outbox.notifications()] == [f"s{row[1]}" for row in ROWS]
+    assert asked == ([[5, 7], [6], [8]] if alone else [[5, 7]])
 
 
 def test_a_row_beyond_the_progress_is_refused() -> None:
     with Outbox.in_memory() as outbox, pytest.raises(ValueError, match="cannot be committed"):
-        outbox.commit(batch(ROWS), 5, registrations)
+        outbox.commit(batch(ROWS), 5, names)
 
 
 def test_names_of_a_commit_that_failed_are_written_by_the_next(tmp_path: Path) -> None:
@@ -244,10 +246,10 @@ def test_names_of_a_commit_that_failed_are_written_by_the_next(tmp_path: Path) -
         outbox._database.ask(f"PRAGMA max_page_count={pages}")
         rows = [(1, 5, "x" * 50_000)]
         with pytest.raises(StorageFull):
-            outbox.commit(batch(rows), 1, registrations)
+            outbox.commit(batch(rows), 1, names)
         assert counts(outbox) == (0, 0, 0, 0)
         outbox._database.ask("PRAGMA max_page_count=1073741823")
-        outbox.commit(batch(rows), 1, registrations)
+        outbox.commit(batch(rows), 1, names)
         assert [n.subscription for n in outbox.notifications()] == ["s5"]
 
 
@@ -266,14 +268,15 @@ def test_names_of_a_commit_that_failed_are_written_by_the_next(tmp_path: Path) -
         ("UPDATE chunk SET crc = crc + 1 WHERE last = 5", "the chunk of notifications 3 to 5 is damaged"),
         ("DELETE FROM chunk WHERE last = 2", "notification 1 is missing"),
         ("DELETE FROM chunk WHERE last = 5", "notification 3 is missing"),
-        ("UPDATE registration SET owner = 'eve' WHERE id = 6", "registration 6 is damaged"),
-        ("DELETE FROM registration WHERE id = 6", "is missing"),
+        ("UPDATE names SET body = hex(body) WHERE last = 6", "registrations 4 to 6 is damaged"),
+        ("UPDATE names SET first = 3 WHERE last = 6", "registrations 3 to 6 is damaged"),
+        ("DELETE FROM names WHERE last = 6", "registration 5 is missing"),
     ],
 )
 def test_a_damaged_row_is_told_by_name_and_never_given(tmp_path: Path, change: str, found: str) -> None:
     with Outbox.open(tmp_path) as outbox:
-        outbox.commit(batch(ROWS[:2]), 2, registrations)
-        outbox.commit(batch(ROWS[2:]), 6, registrations)
+        outbox.commit(batch(ROWS[:2]), 2, names)
+        outbox.commit(batch(ROWS[2:]), 6, names)
         whole = seen(outbox)
     with sqlite3.connect(tmp_path / "outbox.sqlite") as raw:
         raw.execute(change)
@@ -290,8 +293,8 @@ def test_a_damaged_row_is_told_by_name_and_never_given(tmp_path: Path, change: s
 
 def test_the_last_notification_cannot_be_missing_unseen(tmp_path: Path) -> None:
     with Outbox.open(tmp_path) as outbox:
-        outbox.commit(batch(ROWS[:2]), 2, registrations)
-        outbox.commit(batch(ROWS[2:]), 6, registrations)
+        outbox.commit(batch(ROWS[:2]), 2, names)
+        outbox.commit(batch(ROWS[2:]), 6, names)
         outbox._database.ask("DELETE FROM chunk WHERE last = 5")
         with pytest.raises(StorageFault, match="notification 3 is missing"):
             outbox.check()
@@ -309,15 +312,15 @@ def test_the_last_notification_cannot_be_missing_unseen(tmp_path: Path) -> None:
 )
 def test_a_damaged_progress_is_never_gone_by(tmp_path: Path, change: str) -> None:
     with Outbox.open(tmp_path) as outbox:
-        outbox.commit(batch(ROWS), 6, registrations)
+        outbox.commit(batch(ROWS), 6, names)
         outbox._database.ask(change)
         with pytest.raises(StorageFault, match=r"is damaged|state is missing"):
-            outbox.commit(batch([(7, 5, "[{}]")]), 7, registrations)
+            outbox.commit(batch([(7, 5, "[{}]")]), 7, names)
 
 
 def test_an_undecided_pair_that_is_damaged_is_told(tmp_path: Path) -> None:
     with Outbox.open(tmp_path) as outbox:
-        outbox.commit(batch([], [(3, 9, "slow"), (4, 9, "slow")]), 4, registrations)
+        outbox.commit(batch([], [(3, 9, "slow"), (4, 9, "slow")]), 4, names)
         outbox._database.ask("UPDATE undecided SET reason = 'fast' WHERE position = 4")
         with pytest.raises(StorageFault, match="undecided 4 is damaged"):
             outbox.undecided()
@@ -326,7 +329,7 @@ def test_an_undecided_pair_that_is_damaged_is_told(tmp_path: Path) -> None:
 
 def test_a_flipped_bit_is_told_or_does_not_matter(tmp_path: Path, seed: int) -> None:
     with Outbox.open(tmp_path) as outbox:
-        outbox.commit(batch(ROWS, [(6, 8, "why")]), 6, registrations)
+        outbox.commit(batch(ROWS, [(6, 8, "why")]), 6, names)
         truth = list(outbox.notifications()), outbox.undecided(), outbox.progress
     path = tmp_path / "outbox.sqlite"
     whole = path.read_bytes()
@@ -349,7 +352,7 @@ def test_a_flipped_bit_is_told_or_does_not_matter(tmp_path: Path, seed: int) -> 
 @pytest.mark.parametrize("wrong", ["x", 1.5, None])
 def test_what_is_no_number_prunes_nothing(wrong: object) -> None:
     with Outbox.in_memory() as outbox:
-        outbox.commit(batch(ROWS, [(6, 8, "why")]), 6, registrations)
+        outbox.commit(batch(ROWS, [(6, 8, "why")]), 6, names)
         for call in (outbox.prune, outbox.prune_undecided, outbox.undecided, outbox.notifications):
             with pytest.raises((TypeError, InputError), match=r"a whole number|'x' is no cursor"):
                 call(wrong)  # type: ignore[arg-type]
@@ -361,7 +364,7 @@ def test_what_is_no_number_prunes_nothing(wrong: object) -> None:
 
 def test_a_damaged_file_is_told(tmp_path: Path) -> None:
     with Outbox.open(tmp_path) as outbox:
-        outbox.commit(batch(ROWS), 6, registrations)
+        outbox.commit(batch(ROWS), 6, names)
     path = tmp_path / "outbox.sqlite"
     path.write_bytes(path.read_bytes()[:20_000])
     with pytest.raises(StorageFault), Outbox.read_only(tmp_path) as follower:

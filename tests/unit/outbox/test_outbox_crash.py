@@ -13,7 +13,7 @@ from triplecast.outbox import Outbox
 COMMIT = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from outbox_samples import batch, registrations
+from outbox_samples import batch, names
 from triplecast.outbox import Outbox, chunks
 chunks.MERGED = 3
 prune = "prune" in sys.argv[1]
@@ -21,7 +21,7 @@ with Outbox.open(sys.argv[1]) as outbox:
     for position in range(outbox.progress + 1, 31):
         again = max(1, position - 1)
         rows = [(p, r, f"[{{p * r}}]") for p in range(again, position + 1) for r in range(1, 4)]
-        assert outbox.commit(batch(rows, [(position, 9, "why")]), position, registrations).differing == ()
+        assert outbox.commit(batch(rows, [(position, 9, "why")]), position, names).differing == ()
         if prune and position % 3 == 0:
             outbox.prune(outbox.state.sequence - 4)
 """
@@ -30,7 +30,7 @@ with Outbox.open(sys.argv[1]) as outbox:
 LATE = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from outbox_samples import batch, registrations
+from outbox_samples import batch, names
 from triplecast.outbox import Outbox, chunks
 chunks.MERGED = 2
 def rows_of(positions):
@@ -41,11 +41,11 @@ with Outbox.open(sys.argv[1]) as outbox:
             position = outbox.told + 1
             told = [row for row in rows_of([position]) if row[1] != position % 4]
             waits = [(position, position % 4)] if position % 4 else []
-            assert outbox.commit(batch(told, [], waits), position, registrations).differing == ()
+            assert outbox.commit(batch(told, [], waits), position, names).differing == ()
         else:
             upto = outbox.progress + 3 if outbox.progress + 3 < outbox.told else outbox.told
             settled = rows_of(range(outbox.progress + 1, upto + 1))
-            assert outbox.settle(batch(settled), upto, registrations).differing == ()
+            assert outbox.settle(batch(settled), upto, names).differing == ()
 """
 
 

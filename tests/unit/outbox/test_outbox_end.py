@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from outbox_samples import batch, registrations
+from outbox_samples import batch, names
 
 from triplecast.errors import InputError, StorageFault
 from triplecast.outbox import Cursor, Outbox
@@ -18,10 +18,10 @@ ROWS = [(1, 5, "[{}]"), (2, 5, "[]"), (3, 7, "[]")]
 def killed(tmp_path: Path) -> Path:
     """A folder as kill -9 leaves it: one notification in the database, two more in its write-ahead log."""
     with Outbox.open(tmp_path / "life") as outbox:
-        outbox.commit(batch(ROWS[:1]), 1, registrations)
+        outbox.commit(batch(ROWS[:1]), 1, names)
     with Outbox.open(tmp_path / "life") as outbox:
         for row in ROWS[1:]:
-            outbox.commit(batch([row]), row[0], registrations)
+            outbox.commit(batch([row]), row[0], names)
         shutil.copytree(tmp_path / "life", tmp_path / "killed", ignore=shutil.ignore_patterns("*-shm"))
     return tmp_path / "killed"
 
@@ -60,7 +60,7 @@ def test_a_lost_end_is_noticed_by_writer_and_readers(killed: Path, damage: str) 
     (killed / "outbox.end").unlink()
     log.unlink(missing_ok=True)
     with Outbox.open(killed, epoch=9) as outbox:
-        outbox.commit(batch(ROWS), 3, registrations, after=0)
+        outbox.commit(batch(ROWS), 3, names, after=0)
         assert [each.sequence for each in outbox.notifications()] == [1, 2, 3]
     assert {cursor.epoch for cursor in cursors(killed)} == {9}
     with Outbox.open(killed, epoch=10) as outbox:
@@ -109,12 +109,12 @@ def test_a_cursor_spells_itself(killed: Path) -> None:
 def test_a_lost_prune_or_position_is_noticed(tmp_path: Path, last: str) -> None:
     """Neither adds a notification; what was pruned would be given again, or matched again."""
     with Outbox.open(tmp_path / "life") as outbox:
-        outbox.commit(batch(ROWS), 3, registrations)
+        outbox.commit(batch(ROWS), 3, names)
         size = (tmp_path / "life" / "outbox.sqlite-wal").stat().st_size
         if last == "prune":
             outbox.prune(2)
         else:
-            outbox.commit(batch([]), 5, registrations)
+            outbox.commit(batch([]), 5, names)
         shutil.copytree(tmp_path / "life", tmp_path / "killed", ignore=shutil.ignore_patterns("*-shm"))
     log = tmp_path / "killed" / "outbox.sqlite-wal"
     log.write_bytes(log.read_bytes()[:size])

@@ -8,11 +8,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from outbox_samples import batch
+from outbox_samples import batch, named
 
 from triplecast.errors import StorageFault
 from triplecast.model.operators import NO_OPERATORS
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import NamedRegistrations, Registration, RegistrationId, Subscription
 from triplecast.outbox import Definitions, Outbox, chunk, chunks, reader
 
 SEED = 20261122
@@ -24,6 +24,10 @@ def registrations(ids: Sequence[int]) -> list[Registration]:
         Registration(RegistrationId(id), Subscription(f"s{id % 5}", f"ASK {{ ?s ?p {id} }}", owner=OWNERS[id % 3]))
         for id in ids
     ]
+
+
+def names(ids: Sequence[int]) -> list[NamedRegistrations]:
+    return named(registrations(ids))
 
 
 OWNERS = ("ada", "bob", None)
@@ -46,7 +50,7 @@ def test_a_filter_gives_what_a_reader_of_all_would_keep(
         while upto < 20:
             first, upto = upto, min(20, upto + random.randrange(1, 8))
             rows = [(position, id, "[{}]") for position, id in pairs if first < position <= upto]
-            outbox.commit(batch(rows), upto, registrations)
+            outbox.commit(batch(rows), upto, names)
         outbox.check()
         if pairs and random.random() < 0.5:
             outbox.prune(random.randrange(1, len(pairs) + 1))
@@ -66,11 +70,11 @@ def test_a_filter_gives_what_a_reader_of_all_would_keep(
             ], seed
 
 
-@pytest.mark.parametrize("lost", ["chunk WHERE first = 3", "registration WHERE id = 3"])
+@pytest.mark.parametrize("lost", ["chunk WHERE first = 3", "names WHERE last = 3"])
 def test_what_is_missing_is_seen_by_a_reader_of_some_too(lost: str, tmp_path: Path) -> None:
     with Outbox.open(tmp_path) as outbox:
         for id in range(1, 9):
-            outbox.commit(batch([(id, id, "[{}]")]), id, registrations)
+            outbox.commit(batch([(id, id, "[{}]")]), id, names)
     with sqlite3.connect(tmp_path / "outbox.sqlite") as raw:
         raw.execute(f"DELETE FROM {lost}")
     with Outbox.read_only(tmp_path) as outbox, pytest.raises(StorageFault, match="is missing"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from outbox_samples import batch, registrations
+from outbox_samples import batch, names
 
 from triplecast import sqlite
 from triplecast.errors import FolderLocked
@@ -26,11 +26,11 @@ class Followed:
 def test_every_write_asks_whether_another_has_followed(tmp_path: Path) -> None:
     followed = Followed()
     with Outbox.open(tmp_path, followed) as outbox:
-        outbox.commit(batch([(1, 1, "[]"), (2, 1, "[]")]), 2, registrations)
+        outbox.commit(batch([(1, 1, "[]"), (2, 1, "[]")]), 2, names)
         before = outbox.state, list(outbox.notifications())
         followed.since = True
         for write in (
-            lambda: outbox.commit(batch([(3, 1, "[]")]), 3, registrations),
+            lambda: outbox.commit(batch([(3, 1, "[]")]), 3, names),
             lambda: outbox.prune(1),
             lambda: outbox.prune_undecided(2),
         ):
