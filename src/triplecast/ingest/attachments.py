@@ -20,6 +20,8 @@ LONGEST_SHOWN = 300
 
 def check_attachments(given: object) -> None:
     """Raise `InputError` unless `given` maps absolute IRIs to bytes, `LARGEST` at most."""
+    if type(given) is dict and not given:
+        return
     if not isinstance(given, Mapping):
         raise InputError(f"attachments are {type(given).__name__}", "give a dict of IRI to bytes")
     for iri, content in given.items():

@@ -18,6 +18,8 @@ from triplecast.model.printable import printable
 from triplecast.model.publication import Reject
 
 _HEAD = 4096
+_MARK = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8."""
 _EXTENSIONS = " ".join(media_types.EXTENSIONS)
 _ROOT = re.compile(
     rb"(?>\xef\xbb\xbf|[ \t\r\n]+|<\?(?s:.*?)\?>|<!--(?s:.*?)-->|<!DOCTYPE[^>\[]*>)*+<(rss|feed|rdf:RDF)\b([^>]*)"
@@ -34,7 +36,7 @@ def parse_checked(document: Document, limits: GateLimits, parse: Parse) -> Parse
     parsed = _parse(document, limits, parse)
     if not parsed.rejects:
         warnings = _warn_of_nothing(parsed)
-        return replace(parsed, warnings=warnings) if warnings else parsed
+        return parsed._replace(warnings=warnings) if warnings else parsed
     # what parsers quote of a document may hold terminal control characters
     reasons = [printable(reject.reason).replace("\n", "\\n") for reject in parsed.rejects]
     rejects = zip(parsed.rejects, reasons, strict=True)
@@ -63,8 +65,13 @@ def parse_text(
     document: Document, media_type: str, charset: str | None, base: str, limits: GateLimits
 ) -> ParsedDocument:
     """Parse Turtle or a relative of it, which are always UTF-8. Raises DocumentRejected."""
-    data = document.data.removeprefix(b"\xef\xbb\xbf")
-    refuse_nesting(data, limits, json=False)
+    refuse_nesting(document.data.removeprefix(_MARK), limits, json=False)
+    return parse_flat(document, media_type, base, limits)
+
+
+def parse_flat(document: Document, media_type: str, base: str, limits: GateLimits) -> ParsedDocument:
+    """As `parse_text`, for a document that cannot nest too deeply."""
+    data = document.data.removeprefix(_MARK)
     return parsed_graphs(document, parse_rdf(data, media_type, base, document.dataset, limits))
 
 

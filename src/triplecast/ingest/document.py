@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 from triplecast.errors import InputError
@@ -43,11 +43,10 @@ class Document:
     @property
     def size(self) -> int:
         """Bytes, with attachments."""
-        return len(self.data) + sum(map(len, self.attachments.values()))
+        return len(self.data) + (sum(map(len, self.attachments.values())) if self.attachments else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedDocument:
+class ParsedDocument(NamedTuple):
     """Publications in document order, and what was rejected."""
 
     drafts: tuple[Draft, ...]

@@ -23,9 +23,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from triplecast.ingest import media_types
-from triplecast.ingest.checked import parse_checked, parse_text
+from triplecast.ingest.checked import parse_checked, parse_flat
 from triplecast.ingest.document import Document, ParsedDocument
 from triplecast.ingest.gate import GATE, GateLimits
+from triplecast.ingest.rdf import may_name_blank_nodes
 
 _BYTES = 1 << 16
 _RESOLVED = 1 << 20
@@ -74,8 +75,8 @@ def _parse(document: Document, media_type: str, charset: str | None, base: str, 
     square, round_ = data.count(b"["), data.count(b"(")
     if square + round_ + data.count(b"{") + data.count(b"<<") > _BRACKETS or _resolves_much(data, len(base)):
         raise _Harmful
-    limits = _BLANK if square or round_ or b"_:" in data else _LIMITS
-    return parse_text(document, media_type, charset, base, limits)
+    limits = _BLANK if square or round_ or may_name_blank_nodes(data) else _LIMITS
+    return parse_flat(document, media_type, base, limits)  # so few brackets nest no deeper than is allowed
 
 
 def _resolves_much(data: bytes, base: int) -> bool:

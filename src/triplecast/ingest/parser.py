@@ -156,7 +156,7 @@ def _finished(document: Document, parsed: ParsedDocument) -> ParsedDocument:
         return parsed
     drafts = share_attachments(parsed.drafts, document.attachments)
     rejects = tuple(_storable(_named(reject, document)) for reject in parsed.rejects)
-    return replace(parsed, drafts=drafts, rejects=rejects)
+    return parsed._replace(drafts=drafts, rejects=rejects)
 
 
 def _named(reject: Reject, document: Document) -> Reject:

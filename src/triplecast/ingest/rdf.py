@@ -214,11 +214,16 @@ def make_draft(graph: str, lines: list[bytes], source: bytes, limits: GateLimits
     _refuse_identity(graph, limits)
     labels = "none"
     quads = b"".join(sorted(set(lines)))
-    if b"_:" in quads and _BLANK_LINE.search(quads):
+    if may_name_blank_nodes(quads) and _BLANK_LINE.search(quads):
         lines, labels = _name_blank_nodes(lines, limits)
         quads = b"".join(sorted(set(lines)))
     digest = sha256(source if labels == "input" else quads).digest()
     return Draft(graph, quads, digest, labels, dataset)
+
+
+def may_name_blank_nodes(text: bytes) -> bool:
+    """Return False only for text without a label of a blank node. One byte is looked for first: that is much faster."""
+    return b"_" in text and b"_:" in text
 
 
 def _refuse_identity(graph: str, limits: GateLimits) -> None:

@@ -11,7 +11,8 @@ from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_learnt, write_operator, write_results
 from triplecast.journal.record import Kind, Writing, checksum, read_clock, row_of
 from triplecast.journal.subscription_blocks import subscription_rows
-from triplecast.journal.writer import JournalWriter, latest_version
+from triplecast.journal.versions import latest_version
+from triplecast.journal.writer import JournalWriter
 from triplecast.model.answers import Answer, GroundCall, OperatorResult
 from triplecast.model.events import TaxonomyVersion
 from triplecast.model.match import Learnt

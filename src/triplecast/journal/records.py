@@ -33,7 +33,7 @@ from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.events import Event, TaxonomyVersion
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Position, Publication
-from triplecast.model.subscription import Registration
+from triplecast.model.subscription import NamedRegistrations, Registration
 from triplecast.sqlite import SqliteFile, row_number
 from triplecast.storage_faults import RESTORE
 from triplecast.taxonomy import Taxonomies
@@ -204,6 +204,17 @@ class Records:
             raise StorageFault(self.where, f"there is no subscription at position {position}", RESTORE)
         return found
 
+    def names_with(self, positions: Sequence[int]) -> list[NamedRegistrations]:
+        """What the registrations at `positions` are called, each with all that its record added. Raises `StorageFault`
+        where a record added none."""
+        wanted = sorted({*positions})
+        with self._database.lock:
+            found = [*self._blocks_with(wanted)]
+        if len(found) < len(wanted):
+            lost = min({*wanted} - {id for id, _ in found})
+            raise StorageFault(self.where, f"there is no subscription at position {lost}", RESTORE)
+        return [block.names() for block in {id(block): block for _, block in found}.values()]
+
     def _ended_at(self, ids: Sequence[int]) -> dict[int, int]:
         """The positions at which registrations ended, by id."""
         positions = {}
@@ -249,10 +260,10 @@ class Records:
         left = deque(ids)
         for start in range(0, len(ids), KEYS_AT_ONCE):
             for row in self._rows(statement, [json.dumps(ids[start : start + KEYS_AT_ONCE])]):
-                block = None
+                block, added = None, ids_of(row)
                 while left and left[0] <= row.position:
                     id = left.popleft()
-                    if id in ids_of(row):
+                    if id in added:
                         block = block or SubscriptionBlock(row)
                         yield id, block
 

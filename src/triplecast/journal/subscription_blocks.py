@@ -9,7 +9,7 @@ from typing import Any
 
 from triplecast.journal.record import LONGEST_SPAN, Kind, Row, checksum
 from triplecast.model.publication import Position
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import NamedRegistrations, Registration, RegistrationId, Subscription
 
 CHARACTERS = 1 << 16
 """Of the texts of one record, after which it ends."""
@@ -55,6 +55,7 @@ class SubscriptionBlock:
 
     def __init__(self, row: Row) -> None:
         self._fields: dict[str, Any] = json.loads(zlib.decompress(row.body))
+        self._columns = [self._fields[name] for name in _FIELDS]
         self._tickets = row.digest
         self.ids = ids_of(row)
 
@@ -68,14 +69,24 @@ class SubscriptionBlock:
         return str(self._field("name", id))
 
     def registration(self, id: int, removed: int | None = None) -> Registration:
-        subscription = Subscription(*(self._field(name, id) for name in _FIELDS))
+        at = id - self.ids.start
+        subscription = Subscription(*[each[at] if isinstance(each, list) else each for each in self._columns])
         ended = None if removed is None else Position(removed)
         return Registration(RegistrationId(id), subscription, ended, self._fields["source"])
+
+    def names(self) -> NamedRegistrations:
+        """What their subscribers call all of them."""
+        names, owners = (self._whole_column(field) for field in ("name", "owner"))
+        return NamedRegistrations(self.ids.start, names, owners)
 
     def ticket(self, id: int) -> bytes:
         """The hash of a subscription's ticket; empty where it has none."""
         place = id - self.ids.start
         return self._tickets[TICKET * place : TICKET * (place + 1)]
+
+    def _whole_column(self, name: str) -> list[Any]:
+        column = self._fields[name]
+        return column if isinstance(column, list) else [column] * len(self.ids)
 
     def _field(self, name: str, id: int) -> Any:
         column = self._fields[name]

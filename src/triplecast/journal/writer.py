@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -29,14 +28,13 @@ from triplecast.journal.record import (
     checksum,
     publication_row,
     read_clock,
-    read_event,
     reject_row,
     row_of,
     system_clock,
     time_text,
-    verify,
 )
 from triplecast.journal.records import DATABASE, END, acknowledged
+from triplecast.journal.versions import LatestVersion, latest_version, latest_versions, write_latest
 from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.events import Removal
 from triplecast.model.publication import Draft, FileState, Position, Publication, Reject
@@ -46,8 +44,7 @@ from triplecast.storage_faults import RESTORE, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomies
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(NamedTuple):
     """What became of one draft."""
 
     position: Position
@@ -67,15 +64,6 @@ class Acceptance(NamedTuple):
     """One for each draft, in order."""
     rejected: list[Position]
     """The position of each reject, in order."""
-
-
-class LatestVersion(NamedTuple):
-    """The latest version of a graph; without a digest when the graph has been removed since."""
-
-    version: int
-    position: Position
-    written_at: int
-    digest: bytes
 
 
 class JournalWriter(JournalFile):
@@ -258,29 +246,26 @@ class JournalWriter(JournalFile):
             if sources or gone:
                 _write_files(self._database, sources or {}, gone)
         if writing.rows and not any(draft.attachments for draft in drafts):
-            new = (read_event(row) for row in writing.rows if row.kind == Kind.PUBLICATION)
-            publications = [each for each in new if isinstance(each, Publication)]
-            self._fresh = Fresh(writing.rows[0].position - 1, writing.next - 1, publications)
+            self._fresh = Fresh(writing.rows[0].position - 1, writing.next - 1, _published(drafts, accepted))
         return Acceptance(accepted, rejected)
 
     def _accept(self, writing: Writing, drafts: Sequence[Draft]) -> list[Accepted]:
         """Add the records of drafts that are new versions."""
-        latest: dict[str, LatestVersion] = {}
+        latest = latest_versions(self._database, (draft.graph for draft in drafts))
         changed: dict[str, LatestVersion] = {}
         accepted = []
         for draft in drafts:
-            graph, outcome = draft.graph, "unchanged"
-            known = latest.get(graph) or latest_version(self._database, graph)
+            graph, outcome, known = draft.graph, "unchanged", latest.get(draft.graph)
             if known is None or known.digest != draft.digest:
                 outcome = "accepted"
                 version = 1 if known is None else known.version + 1
                 position = writing.add(publication_row(writing.next, draft, version, writing.at))
-                write_attachments(self._database, position, draft.attachments)
-                known = changed[graph] = LatestVersion(version, position, writing.at, draft.digest)
-            latest[graph] = known
+                if draft.attachments:
+                    write_attachments(self._database, position, draft.attachments)
+                known = latest[graph] = changed[graph] = LatestVersion(version, position, writing.at, draft.digest)
             at = time_text(known.written_at)
             accepted.append(Accepted(known.position, graph, known.version, at, outcome, draft.labels))
-        self._write_latest(changed)
+        write_latest(self._database, changed)
         return accepted
 
     def remove(self, graph: str) -> Removal | None:
@@ -290,14 +275,8 @@ class JournalWriter(JournalFile):
             if known is None or not known.digest:
                 return None
             position = writing.add(row_of(Kind.REMOVAL, writing.next, graph, writing.at, number=known.version))
-            self._write_latest({graph: LatestVersion(known.version, position, writing.at, b"")})
+            write_latest(self._database, {graph: LatestVersion(known.version, position, writing.at, b"")})
             return Removal(position, graph, known.version, time_text(writing.at))
-
-    def _write_latest(self, changed: Mapping[str, LatestVersion]) -> None:
-        self._database.run(
-            "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?, ?, ?)",
-            ((graph, *latest, checksum(graph, latest[:3], latest.digest)) for graph, latest in changed.items()),
-        )
 
     # ---- appending --------------------------------------------------------------------------------------------------
 
@@ -367,13 +346,13 @@ class JournalWriter(JournalFile):
         return position
 
 
-def latest_version(database: SqliteFile, graph: str) -> LatestVersion | None:
-    """Return the latest version of a graph; None for one that was never published."""
-    statement = "SELECT version, position, written_at, digest, crc FROM document WHERE graph = ?"
-    for version, position, at, digest, crc in database.ask(statement, (graph,)):
-        verify(crc, database.where, f"the entry of document {graph}", graph, (version, position, at), digest)
-        return LatestVersion(version, position, at, digest)
-    return None
+def _published(drafts: Sequence[Draft], accepted: Sequence[Accepted]) -> list[Publication]:
+    """What a reader will find of the drafts that are new versions, where none has attachments."""
+    return [
+        Publication(one.position, one.graph, one.version, one.accepted_at, draft.quads, draft.dataset, draft.labels)
+        for draft, one in zip(drafts, accepted, strict=True)
+        if one.outcome == "accepted"
+    ]
 
 
 def _write_files(database: SqliteFile, states: Mapping[str, FileState], gone: Sequence[str]) -> None:

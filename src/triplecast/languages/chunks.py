@@ -51,6 +51,8 @@ class ChunkTables:
 
     def place_of_constant(self, tokens: Sequence[str]) -> int:
         """The place of the only constant among a chunk's tokens. Raises ValueError where there are several, or none."""
+        if len(tokens) == 1 and self._pieces[tokens[0]].startswith(MARK):
+            return 0
         (place,) = [place for place, token in enumerate(tokens) if self._pieces[token].startswith(MARK)]
         return place
 

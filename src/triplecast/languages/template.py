@@ -25,7 +25,7 @@ from triplecast.languages.prefixes import Namespace
 from triplecast.languages.refusals import MAX_CHARACTERS
 from triplecast.languages.rewriting import replace_constants
 from triplecast.languages.sparql import SPARQL
-from triplecast.languages.tokens import open_source
+from triplecast.languages.tokens import PLAIN_IRI, open_source
 from triplecast.model.algebra import Query, Slot, from_ntriples, to_ntriples
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.terms.values import EXACT_DIGITS, XSD, XSD_STRING, ValueClass, order_key
@@ -162,6 +162,8 @@ class _Terms(dict[str, str]):
             return ""
 
     def __missing__(self, token: str) -> str:
+        if token[0] == "<" and not self.namespace.notation.loose and PLAIN_IRI.fullmatch(token):
+            return self.keep(token, token)
         if token.isdigit() and token.isascii():
             return self.keep(token, f'"{token}"^^<{XSD}integer>')
         if _is_decimal(token):
@@ -184,12 +186,11 @@ class _Pieces(dict[str, str]):
     def __missing__(self, token: str) -> str:
         if len(self) > _WORDS:
             self.clear()
-        iri = self.terms.plain(token)
-        if iri:
+        if token[0] == "<" and token[-1] == ">" and self.terms.namespace.base is None:
+            piece = f"{MARK}{token}" if is_magic(token[1:-1], self.operators) else _IRI
+        elif iri := self.terms.plain(token):
             self.terms.keep(token, f"<{iri}>")
             piece = f"{MARK}<{iri}>" if is_magic(iri, self.operators) else _IRI
-        elif token[0] == "<" and token[-1] == ">" and self.terms.namespace.base is None:
-            piece = f"{MARK}{token}" if is_magic(token[1:-1], self.operators) else _IRI
         elif token.isdigit() and token.isascii() and len(token) <= EXACT_DIGITS:
             piece = _INTEGER
         elif len(token) <= EXACT_DIGITS and _is_decimal(token):

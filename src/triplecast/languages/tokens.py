@@ -145,6 +145,10 @@ class Source:
         return QueryRefused(construct, reason, hint, line, column, self.name)
 
 
+PLAIN_IRI = re.compile(r"<https?://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._~/-]*)?(?:#[A-Za-z0-9._~/-]*)?>")
+"""An absolute IRI of which nothing has to be checked or resolved: a token, and a term as it is written."""
+
+
 def find_tokens(text: str, start: int = 0) -> list[str]:
     """The matches of `TOKEN`, in a quarter of its time where no token holds white space: then they are those of the
     pieces between it, which recur often. Otherwise in half its time: space is skipped before the
@@ -175,7 +179,7 @@ class _Chunks(dict[str, tuple[str, ...]]):
     """The tokens of pieces of ASCII text without quotation marks and white space; bounded."""
 
     def __missing__(self, chunk: str) -> tuple[str, ...]:
-        tokens = tuple(TOKEN.findall(chunk))
+        tokens = (chunk,) if PLAIN_IRI.fullmatch(chunk) else tuple(TOKEN.findall(chunk))
         if chunk[-1] in "([" or any(token[0] == "#" for token in tokens):
             raise _Spans
         if len(self) >= CHUNKS_KEPT:

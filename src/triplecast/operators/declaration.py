@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 from pyoxigraph import NamedNode
@@ -106,11 +107,21 @@ def _note(declared: Operator) -> None:
         )
     if known != declared:
         noted[declared.iri] = declared
+        _found.clear()
+
+
+_found: dict[tuple[ModuleType | None, ...], tuple[Operator, ...]] = {}
+"""What the modules in `_declaring` have declared, as they were imported when it was last asked for."""
 
 
 def declarations() -> tuple[Operator, ...]:
-    """Return what the modules that are imported now have declared."""
-    return tuple(chain.from_iterable(map(declarations_in, tuple(_declaring))))
+    """Return what the modules that are imported now have declared: the same tuple as long as it is the same."""
+    modules = tuple(map(sys.modules.get, tuple(_declaring)))
+    found = _found.get(modules)
+    if found is None:
+        _found.clear()
+        found = _found[modules] = tuple(chain.from_iterable(map(declarations_in, tuple(_declaring))))
+    return found
 
 
 def declarations_in(module: str) -> tuple[Operator, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from itertools import chain
@@ -48,13 +48,15 @@ def declared_operators() -> OperatorSet:
 
     Raises `InputError` where two of them have one IRI.
     """
-    faults = read_entry_points()
-    return _default(declarations(), faults)
+    faults, operators = read_entry_points(), declarations()
+    if not _default or _default[-1][0] is not operators:
+        known = next((known for found, known in _default if found == operators), None)
+        _default[:] = [(operators, OperatorSet(operators, faults=faults) if known is None else known)]
+    return _default[-1][1]
 
 
-@lru_cache(maxsize=8)
-def _default(operators: tuple[Operator, ...], faults: tuple[str, ...]) -> OperatorSet:
-    return OperatorSet(operators, faults=faults)
+_default: list[tuple[tuple[Operator, ...], OperatorSet]] = []
+"""What was declared last, and its set: to hash operators takes longer than a small match."""
 
 
 @cache

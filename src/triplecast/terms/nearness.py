@@ -34,7 +34,7 @@ def likeness_of(left: str, right: str) -> float:
 
 def split_name(name: str) -> tuple[str, str]:
     """Split an IRI into namespace and last part, at the last ``/``, ``#`` or ``:``."""
-    start = 1 + max(name.rfind(sign) for sign in "/#:")
+    start = 1 + max(name.rfind("/"), name.rfind("#"), name.rfind(":"))
     return name[:start], name[start:]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from triplecast.ingest import Document, Parser
+from triplecast.ingest import Document, Parser, ahead
 from triplecast.ingest.ahead import AHEAD, parse_ahead
 
 
@@ -22,8 +22,9 @@ def _document(rng: random.Random, name: str) -> Document:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, AHEAD, 17])
-def test_groups_have_the_results_that_they_have_alone(count: int) -> None:
+def test_groups_have_the_results_that_they_have_alone(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     seed = random.randrange(1 << 32)
+    monkeypatch.setattr(ahead, "UNIT", random.Random(seed).randrange(1, 40))
     groups = _groups(random.Random(seed), count)
     with Parser() as parser:
         parsed = [*parse_ahead(parser, iter(groups))]

@@ -14,6 +14,7 @@ import pytest
 from tests.unit.ingest.harmless_documents import TYPES, mutant, real, strained
 from triplecast import Engine
 from triplecast.ingest import Document, Parser, harmless
+from triplecast.ingest.gate import GATE
 from triplecast.ingest.harmless import parse_harmless
 from triplecast.ingest.parse import parse_document
 
@@ -102,8 +103,13 @@ def test_what_makes_the_parser_panic_goes_to_the_child(monkeypatch: pytest.Monke
         raise KeyboardInterrupt
 
     with Engine(operators=()) as engine:
-        monkeypatch.setattr(harmless, "parse_text", panic)
+        monkeypatch.setattr(harmless, "parse_flat", panic)
         assert engine.publish("<a:s> <a:p> 1 .", "text/turtle", graph="a:g").publications
-        monkeypatch.setattr(harmless, "parse_text", stop)
+        monkeypatch.setattr(harmless, "parse_flat", stop)
         with pytest.raises(KeyboardInterrupt):
             engine.publish("<a:s> <a:p> 2 .", "text/turtle", graph="a:g")
+
+
+def test_what_is_harmless_has_too_few_brackets_to_nest_too_deeply() -> None:
+    """So its nesting is not checked again."""
+    assert harmless._BRACKETS <= harmless._LIMITS.nesting == GATE.nesting

@@ -106,3 +106,21 @@ def test_a_damaged_record_names_a_subscription_of_it(tmp_path: Path, column: str
         ):
             with pytest.raises(StorageFault, match=found):
                 read()
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 4))
+def test_names_come_with_those_of_their_record(seed: int) -> None:
+    """Replay: TRIPLECAST_SEED=<seed> pytest tests/unit/journal/test_subscription_blocks.py"""
+    rng = random.Random(seed)
+    subscriptions = some(rng, rng.choice([1, LONGEST_SPAN, 300]))
+    with Journal.in_memory() as journal:
+        journal.subscribe(subscriptions)
+        wanted = sorted(rng.sample(range(1, len(subscriptions) + 1), rng.randrange(1, len(subscriptions) + 1)))
+        called: dict[int, tuple[str, str | None]] = {}
+        for named in journal.names_with([*wanted, *wanted[:1]]):
+            assert any(named.first <= each <= named.last for each in wanted), seed
+            called |= {named.first + at: pair for at, pair in enumerate(zip(named.names, named.owners, strict=True))}
+        assert {*wanted} <= called.keys(), seed
+        assert called == {id: (subscriptions[id - 1].name, subscriptions[id - 1].owner) for id in called}, seed
+        with pytest.raises(StorageFault, match="there is no subscription at position 301"):
+            journal.names_with([1, 301])

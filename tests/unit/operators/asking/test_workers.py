@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -160,7 +159,7 @@ def test_quarantine_and_probation(performer: Performer) -> None:
 
 def test_a_quarantine_tells_how_many_calls_failed(performer: Performer) -> None:
     """Each request of two counts three in a row, one for the batch."""
-    calls = [asked("lengths", '"fail"', publication=replace(PUBLICATION, graph=f"urn:g:{n}")) for n in (1, 2)]
+    calls = [asked("lengths", '"fail"', publication=PUBLICATION._replace(graph=f"urn:g:{n}")) for n in (1, 2)]
     for _ in range(QUARANTINE // 3 + 1):
         performer.perform(calls)
     (last,) = performer.perform(calls[:1])
@@ -226,7 +225,7 @@ def test_an_attachment_that_is_not_there_is_unanswerable(performer: Performer) -
 
 @pytest.mark.parametrize("graph", ["urn:g:1", "urn:g:" + "1" * 5_000])
 def test_a_reason_is_short_and_can_be_written(performer: Performer, graph: str) -> None:
-    (failed,) = performer.perform([asked("mumbles", '"x"', publication=replace(PUBLICATION, graph=graph))])
+    (failed,) = performer.perform([asked("mumbles", '"x"', publication=PUBLICATION._replace(graph=graph))])
     assert isinstance(failed.answer, Failed)
     assert "half ? xxx" in failed.answer.reason.encode().decode()
     assert len(failed.answer.reason) == LONGEST_REASON
