@@ -68,6 +68,19 @@ class QuotaReached(QueryRefused):
 
 
 @dataclass
+class QueryTooLarge(TriplecastError):
+    """A query over the current documents that takes more than it may."""
+
+    steps: int
+    """As many as it may take."""
+    found: str
+    hint: str = "bind more of its terms, or allow more steps"
+
+    def __str__(self) -> str:
+        return f"the query is too large: {self.found}; {self.hint}"
+
+
+@dataclass
 class DocumentRejected(TriplecastError):
     """A document, or part of one, that cannot be published."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -159,5 +159,5 @@ class Versions:
             self._position += 1
             self._latest[draft.graph] = (version + 1, draft.digest)
             made = Publication(Position(self._position), draft.graph, version + 1, now, draft.quads, draft.dataset)
-            publications.append(replace(made, attachments=draft.attachments))
+            publications.append(made._replace(attachments=draft.attachments))
         return publications

@@ -74,6 +74,8 @@ def find_warnings(template: Template, constants: Constants, operators: OperatorS
     found = _read_template(template)
     names = [constants[slot] for slot in found.names]
     is_ordinary = ordinary_names(operators).has_all(names)
+    if is_ordinary and not found.fixed and not found.without_names:
+        return ()
     read = found.fixed if is_ordinary else found.predicates
     iris = (constants[each][1:-1] if isinstance(each, int) else each for each in read)
     warnings = [warning for iri in iris if (warning := warn_undeclared(iri, operators)) is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
                 say(line)
             drafts += found
             rejects += refused
-    publications = [replace(publication, version=0) for publication in Versions().accept(drafts)]
+    publications = [publication._replace(version=0) for publication in Versions().accept(drafts)]
     graphs = [publication.graph for publication in publications]
     if arguments.graph:
         publications = [publication for publication in publications if publication.graph == arguments.graph]

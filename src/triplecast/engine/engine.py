@@ -15,20 +15,20 @@ from pathlib import Path
 
 from triplecast.driver import Driver, open_outbox
 from triplecast.engine.asking import Asking
-from triplecast.engine.findings import Findings
 from triplecast.engine.matching import Matching
 from triplecast.engine.opened import Opened
 from triplecast.engine.previews import Preview, admit_preview, explain_document, preview_subscription
+from triplecast.engine.publishing import Publishing
+from triplecast.engine.querying import Answer, Querying
 from triplecast.engine.receipt import LoadedTaxonomy, Receipt, Statistics
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
 from triplecast.explain import Explanation, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
-from triplecast.ingest.ahead import parse_ahead
-from triplecast.ingest.document import checked_documents, cut_groups, document_of
+from triplecast.ingest.document import document_of
 from triplecast.ingest.document_files import parse_taxonomy
-from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, read_clock, system_clock, time_text
+from triplecast.journal import Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
 from triplecast.model.subscription import API, BROAD_PER_OWNER, Subscription, check_subscriptions, read_lease
@@ -40,9 +40,7 @@ from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
-
-DOCUMENTS_AT_ONCE = 200
-"""Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
+from triplecast.repository import QUERY_STEPS
 
 
 class Engine:
@@ -84,10 +82,8 @@ class Engine:
         operators: Iterable[Declared] | None = None,
     ) -> Engine:
         """The engine in `folder`, made where there is none. What was accepted there and not matched is matched now.
-
         Whoever holds more than `broad_per_owner` broad subscriptions already keeps them and gets no further one. The
         `schedule` and the `operators` (as `Engine()` takes them) may be others each time.
-
         In the output of `triplecast run` the subscriptions of its files live beside those of the engine, and neither
         cancels the other's.
 
@@ -112,8 +108,6 @@ class Engine:
         self, journal: Journal, outbox: Outbox, index: IndexWriter, clock: Clock, randomness: Callable[[int], bytes]
     ) -> None:
         self._lock = threading.RLock()
-        self._owed: Findings | None = None
-        """Of the documents that were accepted last by a call that raised: published again, they have their matches."""
         self._clock = clock
         self._journal = journal
         self._outbox = outbox
@@ -128,9 +122,10 @@ class Engine:
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
         asking = Asking(journal, driver, matcher, self._asker)
         self._matching = Matching(journal, driver, self._registry, matcher, asking)
-        self._opened = Opened(
-            self, self._lock, journal, (self._matching, self._parser, self._asker, matcher, self._explainer, outbox)
-        )
+        self._publishing = Publishing(self._lock, self._parser, journal, self._registry, self._matching)
+        self._querying = Querying(journal)
+        parts = (self._matching, self._querying, self._parser, self._asker, matcher, self._explainer, outbox)
+        self._opened = Opened(self, self._lock, journal, parts)
         for line in self._upkeep.open():
             warnings.warn(line, OperatorWarning, stacklevel=4)
         self._match_accepted()
@@ -179,7 +174,6 @@ class Engine:
     ) -> list[Subscribed | QuerySyntaxError | QueryRefused | InputError]:
         """Register all that can be, in one step and with one `lease` (as `subscribe` takes it). Return, in the place of
         each other one, what is wrong with it.
-
         Raises `StorageFault`, `InputError` for a lease that cannot be, and TypeError for what is no subscription: then
         none was registered.
         """
@@ -239,8 +233,11 @@ class Engine:
         It returns when operators have answered or failed, too; of each 1,000 publications, what is decided without
         them is in the outbox before (`notifications`). A document that cannot be read is in `Receipt.rejects`. Raises
         `StorageFault`; after `StorageFull` nothing was accepted, or it was accepted and the next call matches it.
+        Threads that call it at once share a transaction and its sync.
         """
-        return self.publish_many([document_of(data, media_type, graph, dataset, attachments)])[0]
+        self._opened.check()
+        self._current_operators()
+        return self._publishing.one(document_of(data, media_type, graph, dataset, attachments))
 
     def publish_many(self, documents: Iterable[Document]) -> list[Receipt]:
         """A receipt for each document, in order. Documents are committed two hundred at a time, each group wholly.
@@ -250,22 +247,11 @@ class Engine:
         documents without a receipt again: those unchanged have their matches in these receipts, as in the outbox, but
         for those whose operators were being called."""
         self._opened.check()
+        self._current_operators()
         receipts: list[Receipt] = []
-        store = Findings().store
-        groups = cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE)
         try:
-            for group, parsed in parse_ahead(self._parser, groups):
-                drafts = [draft for result in parsed for draft in result.drafts]
-                rejects = [reject for result in parsed for reject in result.rejects]
-                outcome = Findings(store)
-                with self._lock:
-                    self._registry.check_documents(group)
-                    self._match_accepted()
-                    acceptance = self._journal.commit_documents(drafts, rejects)
-                    owed, self._owed = self._owed, outcome
-                    self._matching.follow(outcome)
-                    self._owed = owed
-                receipts += outcome.share_out(parsed, acceptance, owed)
+            for group in self._publishing.many(documents):
+                receipts += group
         except BaseException as error:
             vars(error)["receipts"] = tuple(receipts)  # also a TypeError, Ctrl-C, and what `documents` itself raises
             raise
@@ -291,17 +277,15 @@ class Engine:
         attachments: Mapping[str, bytes] | None = None,
     ) -> tuple[Explanation, ...]:
         """Why each publication in `data` matches the live subscription `id`, or where it fails. Nothing is accepted.
-
         For the latest version of a graph, operator results are those recorded when it was matched. Otherwise operators
         are called, and nothing is recorded: the explanation says where an operator that is not pure may now differ.
-
         Raises `DocumentRejected` where there is nothing to explain.
         """
         self._opened.check_names(id=id)
         subscription = self._registry.live(id).subscription
         (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset, attachments)])
-        at = time_text(read_clock(self._clock))
-        return explain_document(subscription, parsed, at, self._journal, self._current_operators(), self._explainer)
+        at, operators = time_text(read_clock(self._clock)), self._current_operators()
+        return explain_document(subscription, parsed, at, self._journal, operators, self._explainer)
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
@@ -311,6 +295,14 @@ class Engine:
         admission = admit_preview(subscription, self._current_operators(), self._registry.has_taxonomy)
         with self._lock:
             return preview_subscription(subscription, admission, last, self._journal, self._matcher, self._asker)
+
+    def query(self, text: str, language: str = "sparql", steps: int = QUERY_STEPS) -> Answer:
+        """Evaluate a query over the current documents: all of them merged, and each as a named graph (semantics 2.5).
+
+        Return the solutions of SELECT, whether ASK has one, or the triples of CONSTRUCT. Calls that write wait for it.
+        Raises `QuerySyntaxError`, `QueryRefused`, `StorageFault`, and `QueryTooLarge` where `steps` do not suffice."""
+        with self._opened.locked(text=text, language=language):
+            return self._querying.query(text, language, steps, time_text(read_clock(self._clock)))
 
     def notifications(
         self,
@@ -353,7 +345,6 @@ class Engine:
 
     def prune(self, sequence: int) -> int:
         """Forget notifications up to `sequence`, which their subscribers have, and the undecided pairs before them.
-
         Return how many notifications went. Raises `StorageFault`; what went until then is gone.
         """
         with self._opened.locked():
@@ -393,4 +384,4 @@ class Engine:
         """Match what the journal has and the outbox has not, and tell the documents that were accepted last by a call
         that raised."""
         self._current_operators()
-        self._matching.follow(self._owed)
+        self._publishing.match_accepted()

@@ -7,7 +7,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, Generic, Protocol, TypeVar, overload
 from weakref import finalize
@@ -244,10 +244,9 @@ class _ByPosition(Generic[_Made]):
 
     def add(self, positions: NDArray[Any], columns: _Columns[_Made]) -> None:
         """`positions`: of each row, ascending."""
-        different, starts = np.unique(positions, return_index=True)
-        ends = [*starts[1:].tolist(), len(positions)]
-        for position, start, end in zip(different.tolist(), starts.tolist(), ends, strict=True):
-            self._parts[position].append((columns, range(start, end)))
+        starts = [0, *(np.flatnonzero(positions[1:] != positions[:-1]) + 1).tolist()]
+        for start, end in pairwise([*starts, len(positions)]):
+            self._parts[int(positions[start])].append((columns, range(start, end)))
 
     def take(self, others: _ByPosition[_Made], positions: set[int]) -> set[int]:
         found = positions & others._parts.keys()
@@ -255,5 +254,7 @@ class _ByPosition(Generic[_Made]):
         return found
 
     def of(self, positions: Iterable[int]) -> Sequence[_Made]:
+        if not self._parts:
+            return ()
         parts = [part for position in positions for part in self._parts.get(position, ())]
         return FoundRows(parts) if parts else ()

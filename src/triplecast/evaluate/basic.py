@@ -12,7 +12,7 @@ from pyoxigraph import Literal, NamedNode
 from triplecast.evaluate.budget import ENTRIES_A_STEP, LONGEST_FREE, Budget
 from triplecast.evaluate.conjuncts import Conjuncts, part_of, selectivity
 from triplecast.evaluate.expressions import sift
-from triplecast.evaluate.graphs import TripleSet
+from triplecast.evaluate.graphs import ActiveGraph
 from triplecast.evaluate.paths import ANY, End, connect, unfilled
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.state import Evaluation, Level, Place, Recorder
@@ -44,7 +44,7 @@ def solve_basic(
 
 
 def _ordered(
-    run: Evaluation, pattern: BasicPattern, graph: TripleSet, row: Row, conditions: Conjuncts
+    run: Evaluation, pattern: BasicPattern, graph: ActiveGraph, row: Row, conditions: Conjuncts
 ) -> tuple[Level, ...]:
     key = (id(pattern), frozenset(row), tuple([id(condition.expression) for condition in conditions]))
     if key not in run.orders:
@@ -82,7 +82,7 @@ def _note_constants(patterns: Sequence[TriplePattern | PathPattern], budget: Bud
 
 def order_patterns(
     patterns: Sequence[TriplePattern | PathPattern],
-    graph: TripleSet,
+    graph: ActiveGraph,
     bound: frozenset[str],
     selective: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[TriplePattern | PathPattern, ...]:
@@ -125,7 +125,7 @@ def order_patterns(
     return tuple(ordered.values())
 
 
-def _size(pattern: TriplePattern | PathPattern, graph: TripleSet) -> int:
+def _size(pattern: TriplePattern | PathPattern, graph: ActiveGraph) -> int:
     constants = [None if isinstance(node, Variable | Slot) else node for node in (pattern.subject, pattern.object)]
     predicate = pattern.predicate if isinstance(pattern, TriplePattern) else None
     if isinstance(predicate, Variable | Slot):

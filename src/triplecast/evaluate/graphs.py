@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, RdfFormat, parse
 
@@ -17,6 +17,32 @@ from triplecast.taxonomy import Classes
 Triple: TypeAlias = tuple[Term, Term, Term]
 GraphName: TypeAlias = NamedNode | BlankNode
 _Index: TypeAlias = Mapping[Term, Sequence[Triple]]
+
+
+class GraphNodes(Protocol):
+    """Every subject and object of a graph."""
+
+    def __contains__(self, term: object) -> bool: ...
+
+    def __iter__(self) -> Iterator[Term]: ...
+
+
+class ActiveGraph(Protocol):
+    """A graph as evaluation reads it; `TripleSet` says what each part is."""
+
+    @property
+    def triples(self) -> Sequence[Triple]: ...
+
+    @property
+    def classes(self) -> Classes[Term] | None: ...
+
+    @property
+    def entailed(self) -> frozenset[Triple]: ...
+
+    @property
+    def nodes(self) -> GraphNodes: ...
+
+    def candidates(self, subject: Term | None, predicate: Term | None, object_: Term | None) -> Sequence[Triple]: ...
 
 
 class TripleSet:
@@ -78,8 +104,8 @@ class TripleSet:
 class PublishedGraphs:
     """The RDF dataset that a query is evaluated over (semantics 2.4)."""
 
-    default: TripleSet
-    named: Mapping[GraphName, TripleSet]
+    default: ActiveGraph
+    named: Mapping[GraphName, ActiveGraph]
     """In the order of their N-Triples text."""
     long: LongTerms
     """Of the default graph and the named ones."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pyoxigraph import NamedNode
 
 from triplecast.evaluate.budget import ENTRIES_A_STEP, Budget
-from triplecast.evaluate.graphs import TripleSet
+from triplecast.evaluate.graphs import ActiveGraph
 from triplecast.model.algebra import Alternative, Inverse, NegatedSet, PathExpression, Repeat, Sequence, Slot, Term
 
 
@@ -28,7 +28,7 @@ ANY = End(None, False)
 
 
 def connect(
-    graph: TripleSet, path: PathExpression, start: End, end: End, budget: Budget
+    graph: ActiveGraph, path: PathExpression, start: End, end: End, budget: Budget
 ) -> Iterator[tuple[Term, Term]]:
     """(start, end) of every way along `path`, with multiplicity."""
     if isinstance(path, NamedNode):
@@ -63,7 +63,7 @@ def unfilled(slot: Slot) -> TypeError:
 
 
 def _follow(
-    graph: TripleSet, steps: tuple[PathExpression, ...], start: End, end: End, budget: Budget
+    graph: ActiveGraph, steps: tuple[PathExpression, ...], start: End, end: End, budget: Budget
 ) -> Iterator[tuple[Term, Term]]:
     """A sequence, walked from its bound end, one step for all ways at a time."""
     if start.term is None and end.term is not None:
@@ -77,7 +77,7 @@ def _follow(
 
 
 def _lengthen(
-    graph: TripleSet, ways: Iterable[tuple[Term, Term]], step: PathExpression, end: End, budget: Budget
+    graph: ActiveGraph, ways: Iterable[tuple[Term, Term]], step: PathExpression, end: End, budget: Budget
 ) -> list[tuple[Term, Term]]:
     known: dict[Term, list[Term]] = {}
     longer: list[tuple[Term, Term]] = []
@@ -89,7 +89,7 @@ def _lengthen(
     return longer
 
 
-def _avoid(graph: TripleSet, path: NegatedSet, start: End, end: End, budget: Budget) -> Iterator[tuple[Term, Term]]:
+def _avoid(graph: ActiveGraph, path: NegatedSet, start: End, end: End, budget: Budget) -> Iterator[tuple[Term, Term]]:
     names = 1 + (len(path.forward) + len(path.inverse)) // ENTRIES_A_STEP
     if path.forward or not path.inverse:
         for subject, predicate, object_ in _fitting(graph, start.term, end.term, budget):
@@ -106,7 +106,7 @@ def _avoid(graph: TripleSet, path: NegatedSet, start: End, end: End, budget: Bud
 
 
 def _fitting(
-    graph: TripleSet, subject: Term | None, object_: Term | None, budget: Budget
+    graph: ActiveGraph, subject: Term | None, object_: Term | None, budget: Budget
 ) -> Iterator[tuple[Term, Term, Term]]:
     budget.spend_noted(subject, object_)
     for triple in graph.candidates(subject, None, object_):
@@ -115,7 +115,7 @@ def _fitting(
             yield triple
 
 
-def _repeat(graph: TripleSet, path: Repeat, start: End, end: End, budget: Budget) -> Iterator[tuple[Term, Term]]:
+def _repeat(graph: ActiveGraph, path: Repeat, start: End, end: End, budget: Budget) -> Iterator[tuple[Term, Term]]:
     if start.term is None and end.term is not None:
         turned = Repeat(Inverse(path.path), path.at_least, path.many)
         for last, first in _repeat(graph, turned, end, start, budget):
@@ -129,7 +129,7 @@ def _repeat(graph: TripleSet, path: Repeat, start: End, end: End, budget: Budget
                 yield first, last
 
 
-def _reach(graph: TripleSet, path: Repeat, first: Term, written: bool, budget: Budget) -> Iterator[Term]:
+def _reach(graph: ActiveGraph, path: Repeat, first: Term, written: bool, budget: Budget) -> Iterator[Term]:
     """Distinct nodes at the end of `path` from `first` (ALP in SPARQL 18.4)."""
 
     def steps_from(node: Term) -> Iterator[Term]:

@@ -12,7 +12,7 @@ from pyoxigraph import BlankNode
 
 from triplecast.evaluate.budget import Budget
 from triplecast.evaluate.conjuncts import Conjuncts, Split, split
-from triplecast.evaluate.graphs import PublishedGraphs, TripleSet
+from triplecast.evaluate.graphs import ActiveGraph, PublishedGraphs
 from triplecast.evaluate.rows import IDENTITY, Numbering, Row, hidden
 from triplecast.evaluate.scope import certain_names
 from triplecast.evaluate.unknown import Answers, Unknown
@@ -23,7 +23,7 @@ from triplecast.model.publication import Publication
 class Place(NamedTuple):
     """Where a pattern is evaluated."""
 
-    graph: TripleSet
+    graph: ActiveGraph
     """The active graph."""
     replaced: Row
     """The bindings that EXISTS substitutes for variables of the pattern. Empty outside EXISTS."""

@@ -8,7 +8,7 @@ from pyoxigraph import NamedNode
 
 from triplecast.evaluate.basic import resolve
 from triplecast.evaluate.conjuncts import conjuncts
-from triplecast.evaluate.graphs import Triple, TripleSet
+from triplecast.evaluate.graphs import ActiveGraph, Triple
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.scope import children
 from triplecast.explain.evidence import Evidence, alternatives
@@ -83,7 +83,7 @@ def _supporting(pattern: TriplePattern | PathPattern, row: Row, evidence: Eviden
         yield from _entailed(terms, graphs, words)  # type: ignore[arg-type]
 
 
-def _entailed(triple: Triple, graphs: Sequence[TripleSet], words: Wording) -> Iterator[str]:
+def _entailed(triple: Triple, graphs: Sequence[ActiveGraph], words: Wording) -> Iterator[str]:
     """An entailed triple; for a type, also the steps from a published one."""
     subject, predicate, end = triple
     yield f"{words.stated(triple)} (by the taxonomy)"

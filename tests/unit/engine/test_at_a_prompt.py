@@ -12,11 +12,11 @@ import pytest
 from engine_samples import ANY_TITLE, turtle
 
 from triplecast import Document, Engine, FolderLocked, InputError
-from triplecast.engine import engine as engine_module
+from triplecast.engine import publishing
 
 
 def test_an_interrupt_has_the_receipts_of_the_groups_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "DOCUMENTS_AT_ONCE", 2)
+    monkeypatch.setattr(publishing, "DOCUMENTS_AT_ONCE", 2)
 
     def interrupted() -> Iterator[Document]:
         for number in range(5):

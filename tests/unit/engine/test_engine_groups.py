@@ -9,8 +9,7 @@ import pytest
 from engine_samples import ANY_TITLE, TITLES, turtle
 
 from triplecast import Document, Engine, InputError, StorageFull, Subscription
-from triplecast.engine import engine as engine_module
-from triplecast.engine import matching
+from triplecast.engine import matching, publishing
 from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.publication import Draft
@@ -29,7 +28,7 @@ def test_groups_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Matcher, "match_pieces", lambda *a: matched.append(len(a[2])) or match(*a))
     with Engine() as engine:
         monkeypatch.setattr(matching, "BYTES_AT_ONCE", 2_500)
-        monkeypatch.setattr(engine_module, "BYTES_AT_ONCE", 2_500)
+        monkeypatch.setattr(publishing, "BYTES_AT_ONCE", 2_500)
         assert len(engine.publish_many(documents(7))) == 7
         assert taken == [3, 3, 1]
         assert matched == [3, 3, 1]
@@ -51,7 +50,7 @@ def test_a_backlog_is_matched_by_bytes_and_makes_no_objects(tmp_path: Path, monk
 
 
 def test_the_receipts_of_the_groups_before_stand_on_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "DOCUMENTS_AT_ONCE", 2)
+    monkeypatch.setattr(publishing, "DOCUMENTS_AT_ONCE", 2)
     with Engine() as engine:
         engine.subscribe(ANY_TITLE, id="any")
         database = engine._outbox._database
@@ -77,7 +76,7 @@ def test_the_receipts_of_the_groups_before_stand_on_the_error(monkeypatch: pytes
 def test_an_unusable_document_leaves_the_receipts_of_the_groups_before(
     last: Document, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_module, "DOCUMENTS_AT_ONCE", 2)
+    monkeypatch.setattr(publishing, "DOCUMENTS_AT_ONCE", 2)
     with Engine() as engine:
         with pytest.raises(kind) as refused:
             engine.publish_many([*documents(3), last])

@@ -73,7 +73,7 @@ class Histories(RuleBasedStateMachine):
         self.engine = Engine.open(self.folder, lambda: self.now)
         matcher, matching = Matcher(InProcess(), self.engine._operators), self.engine._matching
         self.engine._matcher = matching._matcher = matching.asking._matcher = matcher
-        self.engine._parser = KeptParser(self.parser)  # type: ignore[assignment]
+        self.engine._parser = self.engine._publishing._parser = KeptParser(self.parser)  # type: ignore[assignment]
 
     def teardown(self) -> None:
         self.engine.close()

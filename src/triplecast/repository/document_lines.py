@@ -1,0 +1,88 @@
+"""A document's triples as lines whose blank nodes mean the same in the whole repository (semantics 2.6).
+
+Blank nodes that share triples are a *component*. Its nodes are named by the document's identity and the component's
+canonical form, so an equal component of the next version has the same nodes, and no other document has them. Where
+naming a component needs more steps than a document may take, its own labels are its form.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import sha256
+
+from triplecast.ingest import GATE
+from triplecast.ingest.canonical import OutOfSteps, canonical_names, rename, split_line
+from triplecast.model.publication import Publication
+
+
+def document_lines(publication: Publication) -> bytes:
+    """The triples of a version as distinct N-Triples lines; those of a dataset whatever their graph."""
+    lines = _without_graphs(publication.quads) if publication.dataset else publication.quads
+    if publication.labels == "none" or b"_:" not in lines:
+        return lines
+    return b"".join(_name_components(publication.graph, lines.splitlines(keepends=True)))
+
+
+def _without_graphs(quads: bytes) -> bytes:
+    """The triples of N-Quads lines, each once."""
+    triples: dict[bytes, None] = {}
+    for line in quads.split(b"\n")[:-1]:
+        quad = split_line(line + b"\n")
+        if quad is None:
+            raise ValueError(f"not a canonical line: {line[:200]!r}")
+        triples[b"%b %b %b .\n" % quad[:3]] = None
+    return b"".join(triples)
+
+
+def _name_components(graph: str, lines: list[bytes]) -> list[bytes]:
+    named: list[bytes] = []
+    occurrences: Counter[bytes] = Counter()
+    for component in _components(lines, named):
+        form, names = _canonical_form(component)
+        text = b"".join(sorted(rename(component, form)))
+        digest = sha256(b"%b\n%d\n%b" % (graph.encode(), occurrences[text], text)).hexdigest()[:32].encode()
+        occurrences[text] += 1
+        named += rename(component, {node: b"_:b%bn%d" % (digest, number) for node, number in names.items()})
+    return named
+
+
+def _canonical_form(component: list[bytes]) -> tuple[dict[bytes, bytes], dict[bytes, int]]:
+    """The names of a component's nodes in its form, and their numbers."""
+    try:
+        form = canonical_names(component, GATE.canonical_steps)
+    except OutOfSteps:
+        form = {node: node for node in sorted({node for line in component for node in _nodes(line)})}
+    return form, {node: number for number, node in enumerate(form)}
+
+
+def _components(lines: list[bytes], others: list[bytes]) -> Iterable[list[bytes]]:
+    """The lines of each component, in order of appearance; lines without blank nodes go to `others`."""
+    parents: dict[bytes, bytes] = {}
+    touching: list[tuple[bytes, bytes]] = []
+    for line in lines:
+        nodes = _nodes(line)
+        if not nodes:
+            others.append(line)
+            continue
+        for node in nodes:
+            parents.setdefault(node, node)
+        parents[_root(parents, nodes[-1])] = _root(parents, nodes[0])
+        touching.append((line, nodes[0]))
+    components: dict[bytes, list[bytes]] = {}
+    for line, node in touching:
+        components.setdefault(_root(parents, node), []).append(line)
+    return components.values()
+
+
+def _root(parents: dict[bytes, bytes], node: bytes) -> bytes:
+    while (parent := parents[node]) != node:
+        parents[node] = parents[parent]
+        node = parent
+    return node
+
+
+def _nodes(line: bytes) -> tuple[bytes, ...]:
+    """The blank nodes of a line, subject first."""
+    quad = None if b"_:" not in line else split_line(line)
+    return () if quad is None else tuple(term for term in (quad.subject, quad.object) if term.startswith(b"_:"))

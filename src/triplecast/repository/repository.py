@@ -1,0 +1,87 @@
+"""The repository of a folder: a store that follows its journal, and keeps a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext, suppress
+from itertools import chain
+from pathlib import Path
+
+from triplecast.errors import FolderLocked, StorageFault
+from triplecast.index.file import Sole
+from triplecast.journal import BYTES_AT_ONCE, JournalReader
+from triplecast.model.events import Event
+from triplecast.model.publication import Publication
+from triplecast.repository.cache import CACHE, CachedStore, mark_of, read_cache, write_cache
+from triplecast.repository.store import Store
+
+EVENTS_AT_ONCE = 10_000
+"""Events that are read together; where there are more, all are taken at once and not one by one."""
+SAVED_AFTER = 1 << 20
+"""Bytes of documents that came before the cache is written again; in a large store 12 for each triple, an eighth."""
+
+
+class Repository:
+    """The current documents of a journal."""
+
+    def __init__(self, journal: JournalReader, folder: Path | None = None, sole: Sole = nullcontext) -> None:
+        """Open the cache in `folder`, if it is given and its cache is of this journal. Raises `StorageFault` for a
+        damaged journal, never for a damaged cache."""
+        self._journal = journal
+        self._path = None if folder is None else folder / CACHE
+        self._sole = sole
+        self._last: Event | None = None
+        """The store's last event, as far as it was read here."""
+        self._reached = 0
+        """The store has all events up to here."""
+        self._unsaved = 0
+        cached = None if self._path is None else read_cache(self._path)
+        if cached is not None and self._is_of_journal(cached):
+            self._store = Store(cached.assembled, cached.position)
+            self._reached = cached.reached
+        else:
+            self._store = Store.empty()
+
+    def follow(self) -> Store:
+        """Bring the store up to the journal's last event. Raises `StorageFault`; what was taken until then stays."""
+        head = self._journal.head()
+        groups = self._groups(head)
+        first, second = next(groups, ()), next(groups, ())
+        if second:
+            self._store.load(self._counted(chain((first, second), groups)))
+            self._reached = self._store.position
+        for event in () if second else first:
+            self._last = event
+            self._store.apply(event)
+            self._unsaved += len(event.quads) if isinstance(event, Publication) else 0
+            self._reached = event.position
+        self._reached = max(self._reached, head)
+        return self._store
+
+    def save(self) -> None:
+        """Write the cache where so much has changed that it is worth it; a cache that cannot be written is none."""
+        if self._path is None or self._last is None or self._unsaved <= max(SAVED_AFTER, 12 * self._store.size):
+            return
+        assembled = self._store.merge()
+        cached = CachedStore(assembled, self._store.position, mark_of(self._last), self._reached)
+        with suppress(StorageFault, FolderLocked):
+            write_cache(self._path, cached, self._sole)
+            self._unsaved = 0
+
+    def _groups(self, head: int) -> Iterator[Sequence[Event]]:
+        after = self._reached
+        while events := self._journal.events(after, head, EVENTS_AT_ONCE, BYTES_AT_ONCE):
+            after = events[-1].position
+            yield events
+
+    def _counted(self, groups: Iterable[Sequence[Event]]) -> Iterator[Sequence[Event]]:
+        for group in groups:
+            self._last = group[-1]
+            self._unsaved += sum(len(event.quads) for event in group if isinstance(event, Publication))
+            yield group
+
+    def _is_of_journal(self, cached: CachedStore) -> bool:
+        if cached.position == 0 or cached.reached > self._journal.head():
+            return False
+        events = self._journal.events(cached.position - 1, cached.position)
+        return len(events) == 1 and mark_of(events[0]) == cached.mark
