@@ -24,6 +24,7 @@ from benchmarks.scenarios.registering import (
     measure_one_more,
 )
 from benchmarks.scenarios.replacing import measure_replaced
+from benchmarks.scenarios.repository import LARGE_STORE, measure_repository
 from benchmarks.scenarios.scanning import measure_scan
 from benchmarks.scenarios.skew import measure_skew
 from benchmarks.scenarios.storing import measure_stored
@@ -51,6 +52,7 @@ DEFAULT_PARTS: tuple[str, ...] = (
     "replaced",
     "subscribing",
     "storing",
+    "repository",
     "readers",
     "frontdoor",
 )
@@ -59,7 +61,7 @@ DEFAULT_PARTS += ("fulltext", "taxonomy", "spark", "following", "dropped")
 PARTS = (*DEFAULT_PARTS, "tenmillion")
 """With those that run only where they are named: they take long."""
 QUICK_PARTS: tuple[str, ...] = ("scan", "templates", "realtail", "alerts", "same", "stars")
-QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "storing")
+QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "storing", "repository")
 QUICK_PARTS += ("readers", "frontdoor")
 
 SIZES = {"gtopss": 30_000, "cluster": 100_000, "same": 100_000, "real": 100_000, "realtail": 100_000}
@@ -72,6 +74,8 @@ QUICK_SIZE = 10_000
 QUICK_SIZE_OF_GRAPHS = 1_000
 """Each subscription of `gtopss` and `cluster` is a template of its own, so that building them takes long."""
 QUICK_PUBLICATIONS = 500
+QUICK_STORE = 50_000
+"""Triples."""
 ABSTRACTS = 5_000
 SPARK_WORKLOADS = ("alerts", "realtail")
 SPARK_SUBSCRIPTIONS = 100_000
@@ -105,6 +109,7 @@ def _plan_whole(root: Path, large: bool) -> list[tuple[str, Run]]:
         ("replaced", partial(measure_replaced, "realtail", largest, PUBLICATIONS, REPLACED_SECONDS)),
         ("subscribing", partial(measure_subscribing, "realtail", largest)),
         ("storing", partial(measure_stored, largest)),
+        ("repository", partial(measure_repository, LARGE_STORE if large else LARGE_STORE // 10)),
         ("readers", partial(measure_readers, "realtail", largest, PUBLICATIONS, READ_SECONDS)),
         ("frontdoor", partial(measure_front_door, *FRONT_DOOR)),
         ("fulltext", partial(measure_fulltext, root, SIZES["realtail"], ABSTRACTS)),
@@ -135,6 +140,7 @@ def _plan_quick(root: Path) -> list[tuple[str, Run]]:
         ("replaced", partial(measure_replaced, "realtail", QUICK_SIZE, QUICK_PUBLICATIONS, 3.0)),
         ("subscribing", partial(measure_subscribing, "realtail", QUICK_SIZE)),
         ("storing", partial(measure_stored, QUICK_SIZE)),
+        ("repository", partial(measure_repository, QUICK_STORE)),
         ("readers", partial(measure_readers, "realtail", QUICK_SIZE, QUICK_PUBLICATIONS, 1.0)),
         ("frontdoor", partial(measure_front_door, *QUICK_FRONT_DOOR)),
         ("fulltext", partial(measure_fulltext, root, QUICK_SIZE, QUICK_PUBLICATIONS)),

@@ -167,7 +167,7 @@ class Asking:
         taxonomies = journal.taxonomies(head, head)
         key = (head, *_said(folder / INDEX, snapshot), taxonomies, *found)
         if in_full or key not in self._known:
-            probes = [replace(of, position=head + 1 + at) for at, of in enumerate(found)]
+            probes = [of._replace(position=head + 1 + at) for at, of in enumerate(found)]
             answer = _rows(self._matcher.match(snapshot, probes, taxonomies))
             assert self._known.setdefault(key, answer) == answer, "one snapshot, two answers"
         return self._known[key]

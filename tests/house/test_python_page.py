@@ -16,7 +16,7 @@ from triplecast.cli.match import Tally
 from triplecast.cli.notifications import reject_row, undecided_row
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
-from triplecast.model.subscription import Registration, SubscriptionCounts
+from triplecast.model.subscription import NamedRegistrations, SubscriptionCounts
 from triplecast.outbox import Outbox, OutboxBatch, PublicationName
 from triplecast.outbox.batch import OutboxRow
 from triplecast.pipeline.report import Summary
@@ -48,7 +48,7 @@ def test_it_names_every_field_of_every_answer(name: str) -> None:
 def test_it_names_every_field_of_the_json() -> None:
     batch = OutboxBatch.of_rows([OutboxRow(1, 1, 0, "[{}]")], {1: PublicationName(1, "a:g", 1, "now")})
     with Outbox.in_memory() as outbox:
-        outbox.commit(batch, 1, lambda ids: [Registration(ids[0], triplecast.Subscription("name", "ASK {}"))])
+        outbox.commit(batch, 1, lambda ids: [NamedRegistrations(ids[0], ["name"], [None])])
         ((_, line),) = outbox.json_lines()
     rejected = triplecast.Rejected(1, "now", Reject("s", "gate", "r", "m"))
     pair = triplecast.UndecidedPair(1, "id", "a:g", 1, 1, "name", None, "reason")

@@ -16,6 +16,7 @@ from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.languages.refusals import MAX_CHARACTERS, MAX_DEPTH, MAX_NESTING, MAX_TOKENS
 from triplecast.model.match import ANSWER_LIMITS, INDEX_SOLUTIONS
 from triplecast.model.subscription import BROAD_PER_OWNER
+from triplecast.repository import QUERY_STEPS
 from triplecast.taxonomy import TRIPLES_LIMIT
 from triplecast.text.needed import ALTERNATIVES_LIMIT
 
@@ -44,6 +45,7 @@ STATED = (
     ("language.md", f"Publishing takes at most {PEAK} MiB for that"),
     ("matching.md", f"cut where its answers exceed {ANSWER_LIMITS.publication >> 20} MiB"),
     ("matching.md", f"`STEPS_LIMIT` {STEPS_LIMIT:,} triples tried and `SOLUTIONS_LIMIT` {INDEX_SOLUTIONS:,} solutions"),
+    ("query.md", f"A query takes at most {QUERY_STEPS:,} steps"),
     ("taxonomy.md", f"An entailed graph has at most {TRIPLES_LIMIT:,} triples"),
 )
 

@@ -24,7 +24,14 @@ OUTBOX = (
     "tests/unit/outbox/test_chunks.py",
     *(f"tests/unit/outbox/test_outbox{name}.py" for name in ("", "_late", "_end", "_writer", "_filters")),
 )
+TOGETHER = ("tests/unit/engine/test_publishing_together.py",)
+SINGLE = ("tests/unit/match/test_single.py",)
+NEXT_KEYS = ("tests/unit/match/test_next_keys.py",)
+SPANS = ("tests/unit/match/test_spans.py",)
 RECORDS = ("tests/unit/journal/test_subscription_blocks.py",)
+STORE = ("tests/unit/repository/test_store.py",)
+QUERIED = ("tests/unit/repository/test_query_store.py",)
+CACHED = ("tests/unit/repository/test_repository.py",)
 
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -288,14 +295,49 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "value-of-another-subject-in-a-star",
         "kernels/trees.py",
-        "            if (common >> ordinal) & np.uint64(1) == np.uint64(0):\n",
-        "            if common == np.uint64(0):\n",
+        "        if (common >> ordinal) & np.uint64(1) != np.uint64(0):\n",
+        "        if common != np.uint64(0):\n",
     ),
     Mutant(
-        "lower-bound-of-a-window-decides",
+        "span-has-its-bounds",
         "kernels/runs.py",
-        "        if codes[atom, 3] == ENDS:\n            return _FULFILLED\n        atom += 1\n",
-        "        return _FULFILLED\n",
+        "(number > uppers[entry])",
+        "(number >= uppers[entry])",
+        SPANS,
+    ),
+    Mutant(
+        "spans-are-open-above",
+        "kernels/entries.py",
+        "SPAN + (items.atom_code[upper, 1] == AT_MOST)",
+        "SPAN",
+        SPANS,
+    ),
+    Mutant(
+        "upper-bound-seen-as-the-lower-one",
+        "kernels/conditions.py",
+        "    if operator >= SPAN and strict:\n",
+        "    if operator >= SPAN and lane < 0:\n",
+        SPANS,
+    ),
+    Mutant(
+        "spans-without-a-bound-among-many",
+        "kernels/entries.py",
+        "    few = count[number] <= FEW\n",
+        "    few = count[number] > 0\n",
+        SPANS,
+    ),
+    Mutant(
+        "value-of-another-subject-alone-in-a-star",
+        "kernels/trees.py",
+        "_find_hit(encoded, view, hits, chain[hit, 1], common)\n        only",
+        "-1\n        only",
+    ),
+    Mutant(
+        "merged-spans-lose-their-upper-bounds",
+        "kernels/unfold.py",
+        "        return 2 if operator >= SPAN and _has_lower(index, entry) and _has_upper(index, entry) else 1\n",
+        "        return 1\n",
+        SPANS,
     ),
     Mutant(
         "at-least-bound-off-by-one",
@@ -350,6 +392,27 @@ MUTANTS: tuple[Mutant, ...] = (
         "kernels/probe.py",
         "for lookup in range(lookups - 1, -1, -1):",
         "for lookup in range(lookups - 1, 0, -1):",
+    ),
+    Mutant(
+        "next-keys-of-one-subject-always",
+        "kernels/build.py",
+        "shared = subject >= 0 and subject == topology[anchor] >> 1\n",
+        "shared = subject >= 0\n",
+        NEXT_KEYS,
+    ),
+    Mutant(
+        "next-keys-of-any-subject",
+        "kernels/build.py",
+        "shared = subject >= 0 and subject == topology[anchor] >> 1\n",
+        "shared = False\n",
+        NEXT_KEYS,
+    ),
+    Mutant(
+        "next-keys-of-the-publication-before",
+        "kernels/probe.py",
+        "        presence[find_place(keys[i])] = presence[find_place(keys[i]) + np.uint64(PLACES)] = 0\n",
+        "",
+        NEXT_KEYS,
     ),
     Mutant(
         "repeated-variable-not-compared",
@@ -509,10 +572,35 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/unit/engine/test_shared_syncs.py",),
     ),
     Mutant(
+        "an-interrupt-is-everybodys", "engine/publishing.py", "except Exception as", "except BaseException as", TOGETHER
+    ),
+    Mutant("each-commits-alone", "engine/publishing.py", "len(group) < DOCUMENTS_AT_ONCE", "not group", TOGETHER),
+    Mutant(
+        "unchanged-documents-among-the-fresh",
+        "journal/writer.py",
+        '        if one.outcome == "accepted"\n',
+        "",
+        ("tests/unit/journal/test_versions.py",),
+    ),
+    Mutant(
+        "versions-of-the-first-graphs-alone",
+        "journal/versions.py",
+        "range(0, len(wanted), GRAPHS_AT_ONCE)",
+        "range(0, min(len(wanted), GRAPHS_AT_ONCE), GRAPHS_AT_ONCE)",
+        ("tests/unit/journal/test_versions.py",),
+    ),
+    Mutant(
+        "names-in-the-order-of-reading",
+        "outbox/read_names.py",
+        "joined[order], places[order]",
+        "joined[order], places",
+        ("tests/unit/outbox/test_read_names.py",),
+    ),
+    Mutant(
         "groups-ahead-out-of-order",
         "ingest/ahead.py",
-        "coming.popleft()",
-        "coming.pop()",
+        "coming.popleft().give()",
+        "coming.pop().give()",
         ("tests/unit/ingest/test_ahead.py",),
     ),
     Mutant(
@@ -577,5 +665,94 @@ MUTANTS: tuple[Mutant, ...] = (
         "place = id - self.ids.start\n",
         "place = id - self.ids.start + 1\n",
         RECORDS,
+    ),
+    Mutant(
+        "the-old-document-released-before-the-new-is-counted",
+        "repository/store.py",
+        "        count = retain(self._stored, self._live, new, added)\n"
+        "        lost = release(self._stored, self._live, gone, removed)\n",
+        "        lost = release(self._stored, self._live, gone, removed)\n"
+        "        count = retain(self._stored, self._live, new, added)\n",
+        STORE,
+    ),
+    Mutant(
+        "equal-components-of-a-document-are-one",
+        "repository/document_lines.py",
+        "        occurrences[text] += 1\n",
+        "",
+        STORE,
+    ),
+    Mutant(
+        "documents-share-blank-nodes",
+        "repository/document_lines.py",
+        "(graph.encode(), occurrences[text], text)",
+        '(b"", occurrences[text], text)',
+        STORE,
+    ),
+    Mutant(
+        "names-of-graphs-forgotten-with-unused-terms",
+        "repository/assembly.py",
+        "    kept[graphs] = 1\n",
+        "",
+        STORE,
+    ),
+    Mutant(
+        "removed-documents-come-back-when-sorted",
+        "repository/assembly.py",
+        "    last = last[lengths[last] != REMOVED]\n    kept = lengths[last]\n",
+        "    kept = np.maximum(lengths[last], 0)\n",
+        STORE,
+    ),
+    Mutant("what-is-not-decided-is-told-alone", "kernels/single.py", "written.left == 0 and ", "", SINGLE),
+    Mutant("words-not-cut-are-no-words", "kernels/single.py", "readable and mark != LEFT", "readable", SINGLE),
+    Mutant(
+        "a-value-not-known-yet-is-compared",
+        "kernels/single.py",
+        "if scanned.term_class[term] == PENDING:",
+        "if fault > 0:",
+        SINGLE,
+    ),
+    Mutant("no-room-alone-is-room", "kernels/single.py", " and written.bytes <= limits.room", "", SINGLE),
+    Mutant(
+        "the-cache-of-another-journal-opened",
+        "repository/repository.py",
+        "len(events) == 1 and mark_of(events[0]) == cached.mark",
+        "len(events) == 1",
+        CACHED,
+    ),
+    Mutant(
+        "a-term-that-no-document-has-is-any-term",
+        "repository/store.py",
+        "return NOWHERE if found < 0 else found",
+        "return found",
+        QUERIED,
+    ),
+    Mutant(
+        "the-nodes-of-a-store-are-its-subjects",
+        "repository/stored_graphs.py",
+        "(ANY, ANY, ANY)[:, ::2]",
+        "(ANY, ANY, ANY)[:, 0]",
+        QUERIED,
+    ),
+    Mutant(
+        "long-terms-of-a-store-are-free",
+        "repository/stored_graphs.py",
+        "self._budget.note(found)",
+        "pass",
+        QUERIED,
+    ),
+    Mutant(
+        "a-name-of-the-next-record-is-known",
+        "outbox/distinct.py",
+        "(found < self._first[at]) |",
+        "(found < 0) |",
+        ("tests/unit/outbox/test_distinct.py",),
+    ),
+    Mutant(
+        "names-begin-one-late",
+        "outbox/stored_names.py",
+        "zip(range(first, last + 1), names, owned, strict=True)",
+        "zip(range(first, last + 1), names[1:] + names[:1], owned, strict=True)",
+        OUTBOX,
     ),
 )
