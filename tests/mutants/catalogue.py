@@ -408,13 +408,6 @@ MUTANTS: tuple[Mutant, ...] = (
         NEXT_KEYS,
     ),
     Mutant(
-        "next-keys-of-the-publication-before",
-        "kernels/probe.py",
-        "        presence[find_place(keys[i])] = presence[find_place(keys[i]) + np.uint64(PLACES)] = 0\n",
-        "",
-        NEXT_KEYS,
-    ),
-    Mutant(
         "repeated-variable-not-compared",
         "kernels/walk.py",
         "                    elif known != term:\n",

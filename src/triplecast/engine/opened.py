@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from threading import RLock
 from typing import Protocol
 from weakref import finalize
@@ -62,5 +63,7 @@ def _hint(name: str, value: object) -> str:
 
 
 def _close(parts: Sequence[_Part]) -> None:
-    for part in parts:
-        part.close()
+    """Close all, also where one of them raises."""
+    with ExitStack() as closing:
+        for part in reversed(parts):
+            closing.callback(part.close)

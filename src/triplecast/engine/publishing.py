@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from threading import RLock
 
 from triplecast.engine.findings import Findings
 from triplecast.engine.matching import Matching
 from triplecast.engine.receipt import Receipt
+from triplecast.errors import StorageFault
 from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.ingest.ahead import parse_ahead
 from triplecast.ingest.document import checked_documents, cut_groups
@@ -27,13 +27,19 @@ DOCUMENTS_AT_ONCE = 200
 class _Call:
     """A document of one thread, which waits for its receipt."""
 
-    __slots__ = ("document", "error", "parsed", "receipt")
+    __slots__ = ("document", "error", "given_up", "parsed", "receipt")
 
     def __init__(self, document: Document, parsed: ParsedDocument) -> None:
         self.document = document
         self.parsed = parsed
         self.receipt: Receipt | None = None
         self.error: Exception | None = None
+        self.given_up = False
+        """Its thread was interrupted."""
+
+    @property
+    def is_answered(self) -> bool:
+        return self.receipt is not None or self.error is not None
 
 
 class Publishing:
@@ -52,18 +58,17 @@ class Publishing:
 
     def one(self, document: Document) -> Receipt:
         """The receipt of one document, committed with those of other threads that wait. What its group raises is raised
-        in each of them, but for an interrupt: that one's documents are taken by who comes next."""
+        in each of them; an interrupt of who commits is a `StorageFault` in the others, which publish again."""
         self._registry.check_documents([document])
         (parsed,) = self._parser.parse_soon([document])
         call = _Call(document, parsed)
         self._waiting.append(call)
         try:
             with self._lock:
-                while call.receipt is None and call.error is None:
-                    self._commit_waiting()
+                while not call.is_answered:
+                    self._commit_waiting(call)
         except BaseException:
-            with suppress(ValueError):
-                self._waiting.remove(call)
+            call.given_up = True
             raise
         if call.receipt is None:
             assert call.error is not None
@@ -85,24 +90,26 @@ class Publishing:
         that raised. The caller holds the lock."""
         self._matching.follow(self._owed)
 
-    def _commit_waiting(self) -> None:
-        """Commit the first documents that wait."""
+    def _commit_waiting(self, call: _Call) -> None:
+        """Commit the first documents that wait. Where none does, an interrupt came as that of `call` was taken."""
         group: list[_Call] = []
         size = 0
-        while len(group) < DOCUMENTS_AT_ONCE and size < BYTES_AT_ONCE:
-            try:
-                group.append(self._waiting.popleft())
-            except IndexError:
-                break
-            size += group[-1].document.size
         try:
-            for call, receipt in zip(group, self._commit([call.parsed for call in group], Findings()), strict=True):
-                call.receipt = receipt
+            if not self._waiting:
+                call.error = _interrupted()
+            while self._waiting and len(group) < DOCUMENTS_AT_ONCE and size < BYTES_AT_ONCE:
+                taken = self._waiting.popleft()
+                if not taken.given_up:
+                    group.append(taken)
+                    size += taken.document.size
+            for each, receipt in zip(group, self._commit([each.parsed for each in group], Findings()), strict=True):
+                each.receipt = receipt
         except Exception as error:
-            for call in group:
-                call.error = error
+            for each in group:
+                each.error = error
         except BaseException:
-            self._waiting.extendleft(reversed(group))
+            for each in group:
+                each.error = None if each.is_answered else _interrupted()
             raise
 
     def _commit(self, parsed: Sequence[ParsedDocument], outcome: Findings) -> list[Receipt]:
@@ -114,3 +121,8 @@ class Publishing:
         self._matching.follow(outcome)
         self._owed = owed
         return list(outcome.share_out(parsed, acceptance, owed))
+
+
+def _interrupted() -> StorageFault:
+    found = "the thread that committed for others was interrupted, and whether this document was accepted is not known"
+    return StorageFault("journal", found, "publish it again; a document that was accepted is not accepted twice")

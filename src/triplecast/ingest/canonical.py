@@ -59,6 +59,15 @@ def canonical_names(lines: Iterable[bytes], steps: int) -> dict[bytes, bytes]:
     return _Canonicalisation(lines, steps).run()
 
 
+def names_within(lines: Iterable[bytes], steps: int) -> tuple[dict[bytes, bytes] | None, int]:
+    """`canonical_names`, or None where `steps` do not suffice, and how many steps that took."""
+    naming = _Canonicalisation(lines, steps)
+    try:
+        return naming.run(), naming.steps_taken
+    except OutOfSteps:
+        return None, steps
+
+
 def rename(lines: Iterable[bytes], names: dict[bytes, bytes]) -> list[bytes]:
     """Return the lines with the blank nodes of `names` renamed, unsorted."""
     return [_Quad(*(names.get(term, term) for term in quad)).written() for quad in map(_quad, lines)]
@@ -102,7 +111,7 @@ class _Canonicalisation:
     """The state of one run (section 4.3)."""
 
     def __init__(self, lines: Iterable[bytes], steps: int) -> None:
-        self._steps = steps
+        self._limit = self._steps = steps
         self._depth = 0
         self._quads: dict[bytes, list[_Quad]] = {}
         terms: dict[bytes, bytes] = {}
@@ -113,6 +122,10 @@ class _Canonicalisation:
                     self._quads.setdefault(node, []).append(quad)
         self._hashes = {node: self._first_degree(node) for node in self._quads}
         self._canonical = _Issuer(b"c14n")
+
+    @property
+    def steps_taken(self) -> int:
+        return self._limit - self._steps
 
     def run(self) -> dict[bytes, bytes]:
         """Section 4.4."""

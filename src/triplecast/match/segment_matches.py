@@ -103,7 +103,7 @@ def match_single(
     limits = SheetLimits(max(0, batch.limits.publication - batch.bytes), PAIR_BYTES, scratch.weight, ALL)
     found = match_text(text, scratch.arrays, limits, scratch.reserve(1), reading)
     pairs = len(found.member)
-    if not found.whole or pairs > batch.limits.pairs:
+    if not found.whole or pairs > batch.limits.pairs - batch.pairs:
         return False
     batch.add_counts(found.counts, pairs)
     if pairs:

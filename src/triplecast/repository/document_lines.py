@@ -12,8 +12,11 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from triplecast.ingest import GATE
-from triplecast.ingest.canonical import OutOfSteps, canonical_names, rename, split_line
+from triplecast.ingest.canonical import names_within, rename, split_line
 from triplecast.model.publication import Publication
+
+DOCUMENT_STEPS = 10 * GATE.canonical_steps
+"""Steps that naming all components of one document may take."""
 
 
 def document_lines(publication: Publication) -> bytes:
@@ -38,22 +41,17 @@ def _without_graphs(quads: bytes) -> bytes:
 def _name_components(graph: str, lines: list[bytes]) -> list[bytes]:
     named: list[bytes] = []
     occurrences: Counter[bytes] = Counter()
+    left = DOCUMENT_STEPS
     for component in _components(lines, named):
-        form, names = _canonical_form(component)
+        found, taken = names_within(component, min(left, GATE.canonical_steps))
+        left -= taken
+        form = found or {node: node for node in sorted({node for line in component for node in _nodes(line)})}
+        names = {node: number for number, node in enumerate(form)}
         text = b"".join(sorted(rename(component, form)))
         digest = sha256(b"%b\n%d\n%b" % (graph.encode(), occurrences[text], text)).hexdigest()[:32].encode()
         occurrences[text] += 1
         named += rename(component, {node: b"_:b%bn%d" % (digest, number) for node, number in names.items()})
     return named
-
-
-def _canonical_form(component: list[bytes]) -> tuple[dict[bytes, bytes], dict[bytes, int]]:
-    """The names of a component's nodes in its form, and their numbers."""
-    try:
-        form = canonical_names(component, GATE.canonical_steps)
-    except OutOfSteps:
-        form = {node: node for node in sorted({node for line in component for node in _nodes(line)})}
-    return form, {node: number for number, node in enumerate(form)}
 
 
 def _components(lines: list[bytes], others: list[bytes]) -> Iterable[list[bytes]]:

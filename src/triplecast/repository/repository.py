@@ -30,6 +30,11 @@ class Repository:
         self._journal = journal
         self._path = None if folder is None else folder / CACHE
         self._sole = sole
+        self._open()
+
+    def _open(self) -> None:
+        self._is_whole = True
+        """Whether no event was interrupted while the store took it."""
         self._last: Event | None = None
         """The store's last event, as far as it was read here."""
         self._reached = 0
@@ -43,7 +48,11 @@ class Repository:
             self._store = Store.empty()
 
     def follow(self) -> Store:
-        """Bring the store up to the journal's last event. Raises `StorageFault`; what was taken until then stays."""
+        """Bring the store up to the journal's last event. Raises `StorageFault`; a store that was interrupted is read
+        again."""
+        if not self._is_whole:
+            self._open()
+        self._is_whole = False
         head = self._journal.head()
         groups = self._groups(head)
         first, second = next(groups, ()), next(groups, ())
@@ -56,11 +65,14 @@ class Repository:
             self._unsaved += len(event.quads) if isinstance(event, Publication) else 0
             self._reached = event.position
         self._reached = max(self._reached, head)
+        self._is_whole = True
         return self._store
 
     def save(self) -> None:
         """Write the cache where so much has changed that it is worth it; a cache that cannot be written is none."""
-        if self._path is None or self._last is None or self._unsaved <= max(SAVED_AFTER, 12 * self._store.size):
+        if not self._is_whole or self._path is None or self._last is None:
+            return
+        if self._unsaved <= max(SAVED_AFTER, 12 * self._store.size):
             return
         assembled = self._store.merge()
         cached = CachedStore(assembled, self._store.position, mark_of(self._last), self._reached)

@@ -99,6 +99,7 @@ class StoredNodes:
         self._budget = budget
 
     def __contains__(self, term: object) -> bool:
+        self._budget.spend()
         id = self._terms.id(term)  # type: ignore[arg-type]
         source = self._terms.source
         return source.count(id, ANY, ANY) > 0 or source.count(ANY, ANY, id) > 0

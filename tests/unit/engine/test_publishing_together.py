@@ -89,15 +89,12 @@ def test_a_fault_is_raised_in_each_thread_of_its_group_alone(monkeypatch: pytest
         assert other.result(30).publications[0].outcome == "accepted"
 
 
-def test_an_interrupt_of_one_thread_is_not_that_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first commits for two that wait, and is interrupted: they are committed by the next."""
+def test_an_interrupt_of_who_commits_is_a_fault_of_those_it_commits_for(monkeypatch: pytest.MonkeyPatch) -> None:
     held = _Held(monkeypatch)
     commit: Callable[..., Any] = Journal.commit_documents
-    interrupted: list[int] = []
 
     def interrupt(journal: Journal, drafts: Sequence[Draft], *rest: object) -> object:
         if len(held.sizes) == 1 and held.may_go_on.is_set():
-            interrupted.append(len(drafts))
             held.sizes.append(0)
             raise KeyboardInterrupt
         return commit(journal, drafts, *rest)
@@ -111,8 +108,23 @@ def test_an_interrupt_of_one_thread_is_not_that_of_others(monkeypatch: pytest.Mo
         held.may_go_on.set()
         assert first.result(30).publications[0].outcome == "accepted"
         errors = [each.exception(30) for each in others]
-        assert sorted(type(error).__name__ for error in errors) == ["KeyboardInterrupt", "NoneType", "NoneType"]
-        accepted = [each.result() for each, error in zip(others, errors, strict=True) if error is None]
-        assert [each.publications[0].outcome for each in accepted] == ["accepted"] * 2
+        assert sorted(type(error).__name__ for error in errors) == ["KeyboardInterrupt", "StorageFault", "StorageFault"]
+        assert all("publish it again" in str(error) for error in errors if isinstance(error, StorageFault))
+        again = [engine.publish(turtle(str(n)), "text/turtle") for n in range(3)]
+        assert [each.publications[0].outcome for each in again] == ["accepted"] * 3
         assert not engine._publishing._waiting
-    assert interrupted == [3]
+
+
+def test_an_interrupt_between_taking_and_noting_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that is nowhere is told, as if its thread had been the first to see that."""
+    held = _Held(monkeypatch)
+    with Engine() as engine, ThreadPoolExecutor(2) as threads:
+        first = threads.submit(engine.publish, turtle("first"), "text/turtle")
+        assert held.began.wait(30)
+        other = threads.submit(engine.publish, turtle("other"), "text/turtle")
+        _wait_for(engine, 1)
+        engine._publishing._waiting.clear()
+        held.may_go_on.set()
+        assert first.result(30).publications[0].outcome == "accepted"
+        with pytest.raises(StorageFault, match="publish it again"):
+            other.result(30)

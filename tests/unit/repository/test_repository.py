@@ -123,3 +123,21 @@ def test_an_empty_journal_is_an_empty_store(tmp_path: Path) -> None:
     assert (store.size, store.position, [*store.graphs()]) == (0, 0, [])
     found.save()
     assert not (tmp_path / CACHE).exists()
+
+
+def test_what_was_interrupted_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path, Random(1), 5)
+    with JournalFile.read_only(tmp_path) as journal:
+        found = Repository(journal, tmp_path)
+        with monkeypatch.context() as patched:
+            patched.setattr(Store, "apply", _interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                found.follow()
+        found.save()
+        assert not (tmp_path / CACHE).exists()
+        assert content(found.follow()) == built(tmp_path)
+
+
+def _interrupted(store: Store, event: object) -> None:
+    store.position += 1
+    raise KeyboardInterrupt
