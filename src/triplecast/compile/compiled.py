@@ -11,7 +11,7 @@ from typing import NamedTuple
 from triplecast.compile.constants import Constant, constant_text, place_of
 from triplecast.compile.passes import aggregate_within, compile_query
 from triplecast.compile.plan import Plan
-from triplecast.compile.refusals import needed_graphs, refuse_large, refuse_unbound, refuse_unbuilt
+from triplecast.compile.refusals import needed_graphs, refuse_large, refuse_unbound, refuse_scope
 from triplecast.compile.texts import shape_of
 from triplecast.errors import QueryRefused
 from triplecast.evaluate import result_on_empty
@@ -49,7 +49,7 @@ DEFAULT_COMPILER = SubscriptionCompiler()
 
 def compile_subscription(subscription: Subscription, operators: OperatorSet = NO_OPERATORS) -> CompiledSubscription:
     """Parse a subscription's text and plan it. Raises `QuerySyntaxError` or `QueryRefused`."""
-    refuse_unbuilt(subscription)
+    refuse_scope(subscription)
     text = subscription.text
     template, constants = parse_template(text, subscription.language, operators=operators)
     known = _checked_templates()

@@ -27,19 +27,17 @@ from triplecast.model.algebra import (
     subexpressions,
 )
 from triplecast.model.operators import Operator, OperatorSet
-from triplecast.model.subscription import Subscription
+from triplecast.model.subscription import PUBLICATION, REPOSITORY, Subscription
 from triplecast.terms.nearness import nearest_names
 
 TEMPLATES_LIMIT = 20_000
 """Templates whose checks a process caches."""
 
 
-def refuse_unbuilt(subscription: Subscription) -> None:
-    """Refuse scopes that are not built yet; raises `QueryRefused`."""
-    if subscription.scope != "publication":
-        raise QueryRefused(
-            f"scope {subscription.scope}", "only publication scope is built yet", 'use scope "publication"'
-        )
+def refuse_scope(subscription: Subscription) -> None:
+    """Refuse a scope that there is not; raises `QueryRefused`."""
+    if subscription.scope not in (PUBLICATION, REPOSITORY):
+        raise QueryRefused(f"scope {subscription.scope}", "it is unknown", f"use {PUBLICATION} or {REPOSITORY}")
 
 
 class QuerySize(NamedTuple):

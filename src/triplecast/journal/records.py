@@ -25,6 +25,7 @@ from triplecast.journal.record import (
     Row,
     attached_to,
     read_event,
+    time_text,
     verify,
     verify_row,
 )
@@ -203,6 +204,12 @@ class Records:
         for position in {*positions} - {int(each.id) for each in found}:
             raise StorageFault(self.where, f"there is no subscription at position {position}", RESTORE)
         return found
+
+    def registered_at(self, id: int) -> str:
+        """When registration `id` was recorded (xsd:dateTime in UTC)."""
+        with self._database.lock:
+            statement = f"SELECT * FROM record WHERE kind = {Kind.SUBSCRIPTION:d} AND position >= ? ORDER BY 1 LIMIT 1"
+            return time_text(next(iter(self._rows(statement, (id,)))).written_at)
 
     def names_with(self, positions: Sequence[int]) -> list[NamedRegistrations]:
         """What the registrations at `positions` are called, each with all that its record added. Raises `StorageFault`

@@ -22,6 +22,10 @@ BROAD_PER_OWNER = 100
 """Default limit of broad subscriptions (`compile.plan.Cost`) for each owner."""
 
 
+PUBLICATION, REPOSITORY = "publication", "repository"
+"""Scopes: a query is asked of each publication alone, or of all current documents together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subscription:
     """A standing query as its owner wrote it."""
@@ -30,7 +34,7 @@ class Subscription:
     """Its id: a relative path, the ``id`` of a ``.jsonl`` line, or the argument of `subscribe`."""
     text: str
     language: str = "sparql"
-    scope: str = "publication"
+    scope: str = PUBLICATION
     entailment: str | None = None
     owner: str | None = None
 

@@ -13,7 +13,7 @@ from triplecast.journal import BYTES_AT_ONCE, JournalReader
 from triplecast.model.events import Event
 from triplecast.model.publication import Publication
 from triplecast.repository.cache import CACHE, CachedStore, mark_of, read_cache, write_cache
-from triplecast.repository.store import Store
+from triplecast.repository.store import Change, Store
 
 EVENTS_AT_ONCE = 10_000
 """Events that are read together; where there are more, all are taken at once and not one by one."""
@@ -24,12 +24,15 @@ SAVED_AFTER = 1 << 20
 class Repository:
     """The current documents of a journal."""
 
-    def __init__(self, journal: JournalReader, folder: Path | None = None, sole: Sole = nullcontext) -> None:
-        """Open the cache in `folder`, if it is given and its cache is of this journal. Raises `StorageFault` for a
-        damaged journal, never for a damaged cache."""
+    def __init__(
+        self, journal: JournalReader, folder: Path | None = None, sole: Sole = nullcontext, upto: int | None = None
+    ) -> None:
+        """Open the cache in `folder`, if it is given and its cache is of this journal; with `upto`, if it is of no
+        later position. Raises `StorageFault` for a damaged journal, never for a damaged cache."""
         self._journal = journal
         self._path = None if folder is None else folder / CACHE
         self._sole = sole
+        self._upto = upto
         self._open()
 
     def _open(self) -> None:
@@ -47,23 +50,39 @@ class Repository:
         else:
             self._store = Store.empty()
 
-    def follow(self) -> Store:
-        """Bring the store up to the journal's last event. Raises `StorageFault`; a store that was interrupted is read
-        again."""
+    @property
+    def reached(self) -> int:
+        """The store has all events up to here."""
+        return self._reached
+
+    @property
+    def store(self) -> Store:
+        return self._store
+
+    def changes(self, upto: int) -> Iterator[tuple[Event, Change]]:
+        """Bring the store up to a position, one event at a time, each with what it changed; `store` is as of it.
+        Raises `StorageFault`."""
+        for event in chain.from_iterable(self._groups(upto)):
+            self._is_whole = False
+            change = self._apply(event)
+            self._is_whole = True
+            yield event, change
+        self._reached = max(self._reached, upto)
+
+    def follow(self, upto: int | None = None) -> Store:
+        """Bring the store up to a position, or the journal's last event. Raises `StorageFault`; a store that was
+        interrupted is read again."""
         if not self._is_whole:
             self._open()
         self._is_whole = False
-        head = self._journal.head()
+        head = self._journal.head() if upto is None else upto
         groups = self._groups(head)
         first, second = next(groups, ()), next(groups, ())
         if second:
             self._store.load(self._counted(chain((first, second), groups)))
             self._reached = self._store.position
         for event in () if second else first:
-            self._last = event
-            self._store.apply(event)
-            self._unsaved += len(event.quads) if isinstance(event, Publication) else 0
-            self._reached = event.position
+            self._apply(event)
         self._reached = max(self._reached, head)
         self._is_whole = True
         return self._store
@@ -80,6 +99,13 @@ class Repository:
             write_cache(self._path, cached, self._sole)
             self._unsaved = 0
 
+    def _apply(self, event: Event) -> Change:
+        self._last = event
+        change = self._store.apply(event)
+        self._unsaved += len(event.quads) if isinstance(event, Publication) else 0
+        self._reached = event.position
+        return change
+
     def _groups(self, head: int) -> Iterator[Sequence[Event]]:
         after = self._reached
         while events := self._journal.events(after, head, EVENTS_AT_ONCE, BYTES_AT_ONCE):
@@ -93,6 +119,8 @@ class Repository:
             yield group
 
     def _is_of_journal(self, cached: CachedStore) -> bool:
+        if self._upto is not None and cached.reached > self._upto:
+            return False
         if cached.position == 0 or cached.reached > self._journal.head():
             return False
         events = self._journal.events(cached.position - 1, cached.position)

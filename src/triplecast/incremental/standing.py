@@ -1,0 +1,284 @@
+"""The subscriptions of repository scope, event by event: what each event adds to and removes from their answers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from triplecast.compile.compiled import CompiledSubscription, compile_subscription
+from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.evaluate.budget import Budget, BudgetExceeded
+from triplecast.incremental.compiled import StandingQuery, compile_standing
+from triplecast.incremental.difference import (
+    DOCUMENTS,
+    AnswerChange,
+    change_of_answer,
+    change_text,
+    whole_answer,
+)
+from triplecast.incremental.restriction import Seeds
+from triplecast.incremental.star_index import StarIndex, StarRows, rows_of
+from triplecast.journal import JournalFile
+from triplecast.kernels.layout import I32
+from triplecast.kernels.triples import ANY
+from triplecast.languages import fill
+from triplecast.match import Matcher
+from triplecast.model.algebra import Query, from_ntriples
+from triplecast.model.events import Event, Removal
+from triplecast.model.match import TOO_LONG
+from triplecast.model.publication import Position, Publication
+from triplecast.model.subscription import REPOSITORY, Registration
+from triplecast.repository import Repository, Store
+from triplecast.repository.store import Change, TripleSource
+
+STEPS = 500_000
+"""Steps that one event may take for one subscription, before and after it together; about a second."""
+QUERIES_CACHED = 10_000
+
+
+class AnswerChanged(NamedTuple):
+    """What an event did to one answer."""
+
+    registration: int
+    added: bytes
+    """The rows that came, as JSON; empty for none."""
+    removed: bytes
+
+
+class AnswerUndecided(NamedTuple):
+    registration: int
+    reason: str
+
+
+class EventAnswers(NamedTuple):
+    """What one event did to all answers, by registration."""
+
+    name: Publication
+    """What notifications call it: the version that came or went, or the repository as a subscription found it."""
+    removal: bool
+    changed: Sequence[AnswerChanged]
+    undecided: Sequence[AnswerUndecided]
+
+
+class _Standing(NamedTuple):
+    registration: Registration
+    compiled: CompiledSubscription
+    query: StandingQuery
+
+
+class StandingQueries:
+    """Follows a journal from position `told` on. For one thread at a time."""
+
+    def __init__(self, journal: JournalFile, repository: Repository, matcher: Matcher, told: int) -> None:
+        """Answers are known as of `told`, up to which `repository` has come."""
+        self._journal = journal
+        self._repository = repository
+        self._stars = StarIndex(matcher)
+        self._told = told
+        self._live: dict[int, _Standing] = {}
+        self._anytime: set[int] = set()
+        """Those that are evaluated as a whole, whatever changes."""
+        self._coming: list[Registration] = []
+        self._ending: dict[int, list[int]] = {}
+        """Registrations by the position of their end, of those to come."""
+        for each in journal.live_registrations(told):
+            if each.subscription.scope == REPOSITORY:
+                self._add(each)
+
+    @property
+    def told(self) -> int:
+        """Up to here answers are known."""
+        return self._told
+
+    def follow(self, upto: int) -> Iterator[EventAnswers]:
+        """The events up to a position, in order, that change an answer or leave one undecided. Raises `StorageFault`;
+        what was not taken from it is given again by others that follow from where it was told."""
+        changes = self._journal.registry_changes(self._told, upto)
+        coming = [each for each in changes.added if each.subscription.scope == REPOSITORY]
+        ends = {int(id): position for id, position in changes.removed}
+        subscribed = iter(coming)
+        following = next(subscribed, None)
+        for event, change in self._repository.changes(upto):
+            while following is not None and following.id < event.position:
+                yield from self._begin(following, ends)
+                following = next(subscribed, None)
+            self._end(ends, event.position)
+            yield from self._answers(event, change)
+        while following is not None:
+            yield from self._begin(following, ends)
+            following = next(subscribed, None)
+        self._end(ends, upto)
+        self._told = upto
+
+    # ---- the registry -----------------------------------------------------------------------------------------------
+
+    def _add(self, registration: Registration) -> _Standing | None:
+        """None for a subscription that cannot be read any more."""
+        try:
+            compiled = compile_subscription(registration.subscription)
+            query = compile_standing(compiled)
+        except (QuerySyntaxError, QueryRefused):
+            return None
+        number = int(registration.id)
+        self._live[number] = standing = _Standing(registration, compiled, query)
+        self._stars.add(number, query.stars)
+        if query.every or query.documents:
+            self._anytime.add(number)
+        return standing
+
+    def _end(self, ends: dict[int, Position], upto: int) -> None:
+        """Take those away whose end is before `upto`."""
+        for number in [number for number, position in ends.items() if position <= upto]:
+            del ends[number]
+            if self._live.pop(number, None) is not None:
+                self._stars.remove(number)
+                self._anytime.discard(number)
+
+    def _begin(self, registration: Registration, ends: Mapping[int, Position]) -> Iterator[EventAnswers]:
+        """Its first answer: all rows as added."""
+        standing = self._add(registration)
+        if standing is None:
+            return
+        number, at = int(registration.id), registration.id
+        name = Publication(Position(at), DOCUMENTS, at, self._journal.registered_at(at), b"")
+        query = _query_of(standing.compiled)
+        try:
+            rows = whole_answer(query, self._repository.store, Budget(STEPS))
+        except _BEYOND as error:
+            yield EventAnswers(name, False, (), (AnswerUndecided(number, _reason(error)),))
+            return
+        yield from _event(name, False, *_told(number, query, AnswerChange(rows, Counter())))
+
+    # ---- events -----------------------------------------------------------------------------------------------------
+
+    def _answers(self, event: Event, change: Change) -> Iterator[EventAnswers]:
+        if not self._live or not isinstance(event, Publication | Removal):
+            return
+        store = self._repository.store
+        touched = len(change.added) or len(change.removed)
+        found: dict[int, dict[int, StarRows]] = {}
+        beyond: set[int] = set()
+        if touched:
+            rows, beyond = self._stars.find(*_stars_of_subjects(store, change))
+            for star, changed in rows.items():
+                found.setdefault(star.registration, {})[star.number] = changed
+        whole = {
+            number
+            for number in self._anytime
+            if self._live[number].query.documents or (touched and self._live[number].query.every)
+        }
+        name, removal = _name_of(event)
+        told: list[AnswerChanged] = []
+        undecided: list[AnswerUndecided] = []
+        for number in sorted({*found, *beyond, *whole}):
+            standing = self._live[number]
+            everything = number in beyond or number in whole
+            changed_rows, unsure = self._decide(standing, None if everything else found[number], store)
+            told += changed_rows
+            undecided += unsure
+        yield from _event(name, removal, told, undecided)
+
+    def _decide(
+        self, standing: _Standing, stars: Mapping[int, StarRows] | None, store: Store
+    ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
+        number = int(standing.registration.id)
+        if stars is not None and standing.query.local:
+            return _local_change(number, stars[0]), []
+        query = _query_of(standing.compiled)
+        seeds = None if stars is None else seeds_of(standing.query, stars)
+        try:
+            change = change_of_answer(query, seeds, store.before, store, Budget(STEPS))
+        except _BEYOND as error:
+            return [], [AnswerUndecided(number, _reason(error))]
+        return _told(number, query, change)
+
+
+def seeds_of(query: StandingQuery, stars: Mapping[int, StarRows]) -> list[Seeds] | None:
+    """What the rows that a star lost or gained say of the solutions that change; None where one says nothing."""
+    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for number, changed in stars.items():
+        seeds = query.seeds[number]
+        if not seeds:
+            return None
+        before, after = (
+            {tuple(sorted(row.items())): row for row in rows_of(text)} for text in (changed.before, changed.after)
+        )
+        differing = [row for key, row in before.items() if key not in after]
+        differing += [row for key, row in after.items() if key not in before]
+        wanted = found.setdefault(tuple(name for _, name in seeds), [])
+        wanted += [tuple(row[shown] for shown, _ in seeds) for row in differing]
+    return [
+        Seeds(names, [tuple(map(from_ntriples, row)) for row in dict.fromkeys(rows)]) for names, rows in found.items()
+    ]
+
+
+def _local_change(number: int, changed: StarRows) -> list[AnswerChanged]:
+    before, after = (
+        Counter(tuple(row.items()) for row in rows_of(text)) for text in (changed.before, changed.after)
+    )
+    return [AnswerChanged(number, _json(after - before), _json(before - after))]
+
+
+def _json(rows: Counter[tuple[tuple[str, str], ...]]) -> bytes:
+    if not rows:
+        return b""
+    return json.dumps([dict(row) for row in rows.elements()], ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _told(number: int, query: Query, change: AnswerChange) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
+    if not change.added and not change.removed:
+        return [], []
+    added, removed = change_text([variable.name for variable in query.variables], change)
+    if added is None or removed is None:
+        return [], [AnswerUndecided(number, TOO_LONG)]
+    return [AnswerChanged(number, added, removed)], []
+
+
+def _event(
+    name: Publication, removal: bool, changed: Sequence[AnswerChanged], undecided: Sequence[AnswerUndecided]
+) -> Iterable[EventAnswers]:
+    return (EventAnswers(name, removal, changed, undecided),) if changed or undecided else ()
+
+
+def _name_of(event: Publication | Removal) -> tuple[Publication, bool]:
+    if isinstance(event, Publication):
+        return event._replace(quads=b""), False
+    return Publication(event.position, event.graph, event.version, event.removed_at, b""), True
+
+
+def _stars_of_subjects(store: Store, change: Change) -> tuple[bytes, bytes]:
+    """All triples of the subjects that an event touched, before it and after it."""
+    subjects = np.unique(np.concatenate([change.added[:, 0], change.removed[:, 0]])).tolist()
+    before = store.before
+    return _lines(before, [before.find(each, ANY, ANY) for each in subjects]), _lines(
+        store, [store.find(each, ANY, ANY) for each in subjects]
+    )
+
+
+def _lines(source: TripleSource, parts: Sequence[I32]) -> bytes:
+    rows = np.concatenate(parts).tolist()
+    terms = {id: source.bank.term(id) for row in rows for id in row}
+    return b"".join(sorted(b"%b %b %b .\n" % (terms[s], terms[p], terms[o]) for s, p, o in rows))
+
+
+@lru_cache(maxsize=QUERIES_CACHED)
+def _filled(query: Query, constants: tuple[str, ...]) -> Query:
+    return fill(query, constants)
+
+
+def _query_of(compiled: CompiledSubscription) -> Query:
+    return _filled(compiled.template.query, compiled.constants)
+
+
+_BEYOND = (BudgetExceeded, RecursionError, MemoryError)
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, BudgetExceeded):
+        return f"its answer in the stored documents: {error}"
+    return "its answer in the stored documents: nested too deeply, or more than memory holds"
