@@ -11,10 +11,10 @@ import pytest
 from tests.conftest import DEFAULT_SEED
 from tests.properties.oxigraph import Row
 from tests.properties.standing import SlowAnswers, Step, make_history
+from triplecast.compile.compiled import compile_subscription
 from triplecast.errors import QueryRefused
 from triplecast.incremental import StandingQueries
 from triplecast.incremental.compiled import compile_standing
-from triplecast.compile.compiled import compile_subscription
 from triplecast.incremental.standing import EventAnswers
 from triplecast.journal import Journal
 from triplecast.match import Matcher
@@ -43,7 +43,9 @@ def check_history(seed: int, number: int) -> Counter[str]:
         for at, step in enumerate(history.steps):
             if at == half:
                 wanted = [each for each in history.queries if accepted(each.text)]
-                added = journal.subscribe([Subscription(f"s{n}", each.text, scope="repository") for n, each in enumerate(wanted)])
+                added = journal.subscribe(
+                    [Subscription(f"s{n}", each.text, scope="repository") for n, each in enumerate(wanted)]
+                )
                 asked_by = {int(each.id): asked for each, asked in zip(added, wanted, strict=True)}
                 answers = {id: Counter() for id in asked_by}
                 take(standing.follow(journal.head()), answers, lost, seen)
@@ -111,7 +113,6 @@ def compare(slow, asked_by, answers, lost, seen, where) -> None:
 
 if __name__ == "__main__":
     import sys
-    from time import time
 
     total = Counter()
     first, count = int(sys.argv[1]), int(sys.argv[2])

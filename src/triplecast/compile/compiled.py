@@ -11,7 +11,7 @@ from typing import NamedTuple
 from triplecast.compile.constants import Constant, constant_text, place_of
 from triplecast.compile.passes import aggregate_within, compile_query
 from triplecast.compile.plan import Plan
-from triplecast.compile.refusals import needed_graphs, refuse_large, refuse_unbound, refuse_scope
+from triplecast.compile.refusals import needed_graphs, refuse_large, refuse_scope, refuse_unbound
 from triplecast.compile.texts import shape_of
 from triplecast.errors import QueryRefused
 from triplecast.evaluate import result_on_empty

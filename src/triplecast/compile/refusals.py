@@ -27,7 +27,7 @@ from triplecast.model.algebra import (
     subexpressions,
 )
 from triplecast.model.operators import Operator, OperatorSet
-from triplecast.model.subscription import PUBLICATION, REPOSITORY, Subscription
+from triplecast.model.subscription import SCOPES, Subscription
 from triplecast.terms.nearness import nearest_names
 
 TEMPLATES_LIMIT = 20_000
@@ -36,8 +36,8 @@ TEMPLATES_LIMIT = 20_000
 
 def refuse_scope(subscription: Subscription) -> None:
     """Refuse a scope that there is not; raises `QueryRefused`."""
-    if subscription.scope not in (PUBLICATION, REPOSITORY):
-        raise QueryRefused(f"scope {subscription.scope}", "it is unknown", f"use {PUBLICATION} or {REPOSITORY}")
+    if subscription.scope not in SCOPES:
+        raise QueryRefused(f"scope {subscription.scope}", "it is unknown", f"use {' or '.join(SCOPES)}")
 
 
 class QuerySize(NamedTuple):

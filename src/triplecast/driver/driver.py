@@ -71,11 +71,14 @@ class Driver:
     Its methods are called by one thread at a time.
     """
 
-    def __init__(self, journal: Journal, outbox: Outbox) -> None:
+    def __init__(self, journal: Journal, outbox: Outbox, all_events: bool = False) -> None:
+        """`all_events`: events that are no publications are to be told too."""
         self._journal = journal
         self._outbox = outbox
         following = journal.next_publication(outbox.told)
         self._empty_upto: int = journal.head() if following is None else following - 1
+        if all_events:
+            self._empty_upto = outbox.told
         """Up to here no publication is to be matched, though nothing says so in the outbox."""
         self.turns = Turns(outbox)
 

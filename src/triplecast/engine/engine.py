@@ -31,7 +31,7 @@ from triplecast.ingest.document_files import parse_taxonomy
 from triplecast.journal import Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
-from triplecast.model.subscription import API, BROAD_PER_OWNER, Subscription, check_subscriptions, read_lease
+from triplecast.model.subscription import API, BROAD_PER_OWNER, SCOPES, Subscription, check_subscriptions, read_lease
 from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Definitions, Notification, Outbox, UndecidedPair
@@ -117,13 +117,13 @@ class Engine:
         self._operators = settle_operators(journal, self._declared)
         self._matcher = matcher = Matcher(operators=self._operators)
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
-        driver = Driver(journal, outbox)
+        driver = Driver(journal, outbox, journal.has_repository_scope)
         self._upkeep = IndexUpkeep(index, journal, lambda: driver.needed_from, operators=lambda: matcher.operators)
-        self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
+        self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness, SCOPES)
+        self._querying = Querying(journal, matcher)
         asking = Asking(journal, driver, matcher, self._asker)
-        self._matching = Matching(journal, driver, self._registry, matcher, asking)
+        self._matching = Matching(journal, driver, self._registry, matcher, asking, self._querying)
         self._publishing = Publishing(self._lock, self._parser, journal, self._registry, self._matching)
-        self._querying = Querying(journal)
         parts = (self._matching, self._querying, self._parser, self._asker, matcher, self._explainer, outbox)
         self._opened = Opened(self, self._lock, journal, parts)
         for line in self._upkeep.open():
@@ -259,11 +259,11 @@ class Engine:
 
     def remove(self, graph: str) -> Receipt | None:
         """Remove the current document of `graph`: its next one is a new version. Return a receipt with the `removal`,
-        None where there was none; nothing is matched. Raises `StorageFault`, and `InputError` for half a character."""
+        None where there was none. Only subscriptions of repository scope may match. Raises `StorageFault`, and `InputError` for half a character."""
         with self._opened.locked(graph=graph):
             self._match_accepted()
             removal = self._journal.remove(graph)
-        return None if removal is None else Receipt.of_removal(removal)
+            return None if removal is None else self._publishing.removed(removal)
 
     # ---- asking -----------------------------------------------------------------------------------------------------
 
@@ -302,6 +302,7 @@ class Engine:
         Return the solutions of SELECT, whether ASK has one, or the triples of CONSTRUCT. Calls that write wait for it.
         Raises `QuerySyntaxError`, `QueryRefused`, `StorageFault`, and `QueryTooLarge` where `steps` do not suffice."""
         with self._opened.locked(text=text, language=language):
+            self._match_accepted()
             return self._querying.query(text, language, steps, time_text(read_clock(self._clock)))
 
     def notifications(
@@ -378,7 +379,8 @@ class Engine:
             candidates = [self._registry.examine(each, named) for each in subscriptions]
             with self._lock:
                 self._match_accepted()
-                return self._registry.change(API, candidates, lease=end, tickets=True)
+                outcomes = self._registry.change(API, candidates, lease=end, tickets=True)
+                return self._publishing.told_first(outcomes)
 
     def _match_accepted(self) -> None:
         """Match what the journal has and the outbox has not, and tell the documents that were accepted last by a call

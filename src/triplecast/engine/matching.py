@@ -10,13 +10,16 @@ from weakref import WeakSet
 import numpy as np
 
 from triplecast.driver import Driver, MatchRange
+from triplecast.engine.answers import NOTHING_MATCHED, with_answers
 from triplecast.engine.asking import Asking
 from triplecast.engine.findings import Findings, Subscriptions
+from triplecast.engine.querying import Querying
 from triplecast.errors import StorageFault
 from triplecast.journal import BYTES_AT_ONCE, Journal
 from triplecast.match import Matcher
 from triplecast.match.matcher import merge_batches
 from triplecast.model.match import MatchedBatch, MatchStats
+from triplecast.model.publication import Publication
 from triplecast.model.stored_rows import FORMAT, write_open_rows
 from triplecast.model.subscription import Subscription
 from triplecast.outbox import OpenPart, OutboxBatch
@@ -32,13 +35,16 @@ MATCHED_AT_ONCE = 1_000
 class Matching:
     """Matches what the journal has and the outbox has not."""
 
-    def __init__(self, journal: Journal, driver: Driver, registry: Registry, matcher: Matcher, asking: Asking) -> None:
+    def __init__(
+        self, journal: Journal, driver: Driver, registry: Registry, matcher: Matcher, asking: Asking, querying: Querying
+    ) -> None:
         self._matched = MatchStats()
         self._journal = journal
         self._driver = driver
         self._registry = registry
         self._matcher = matcher
         self.asking = asking
+        self._querying = querying
         self._lock = Lock()
         self._subscriptions: dict[int, Subscription] = {}
         """Asked for lately: at most `SUBSCRIPTIONS_CACHED`, or those of one batch."""
@@ -69,7 +75,12 @@ class Matching:
         Return how far this came."""
         publications = self._journal.publications(due.after, due.upto, MATCHED_AT_ONCE, BYTES_AT_ONCE)
         if not publications:
-            self._driver.note_no_publications(due.upto)
+            events, found = with_answers((), NOTHING_MATCHED, self._querying.changes(due.after, due.upto))
+            if not events:
+                self._driver.note_no_publications(due.upto)
+                return due.upto
+            self._driver.commit(OutboxBatch.of(events, found), due.upto, due.after, replayed=True)
+            self._report(outcome, events, found)
             return due.upto
         upto = publications[-1].position
         self._registry.follow()
@@ -78,18 +89,24 @@ class Matching:
         after = due.after
         for of, matched in self._matcher.match_pieces(snapshot, publications, taxonomies):
             upto = of[-1].position
+            answers = self._querying.changes(after, upto)
             parts: list[OpenPart] = []
             if matched.open.pairs:
                 parts = [OpenPart(after, upto, FORMAT, write_open_rows(matched.open, operators.grammar))]
-            self._driver.commit(OutboxBatch.of(of, matched), upto, after, parts, replayed=True)
+            events, found = with_answers(of, matched, answers)
+            self._driver.commit(OutboxBatch.of(events, found), upto, after, parts, replayed=True)
             self._matched += matched.stats
             if matched.open.pairs:
                 matched = merge_batches(matched, self.asking.settle(matched, snapshot, of, taxonomies, after))
-            if outcome is not None and (len(matched) or matched.undecided or matched.open.pairs):
-                outcome.add(of, matched, self._subscriptions_of(matched), operators)
+                events, found = with_answers(of, matched, answers)
+            self._report(outcome, events, found)
             after = upto
-            del of, matched  # before the next piece is made
+            del of, matched, events, found  # before the next piece is made
         return upto
+
+    def _report(self, outcome: Findings | None, events: Sequence[Publication], found: MatchedBatch) -> None:
+        if outcome is not None and (len(found) or found.undecided or found.open.pairs):
+            outcome.add(events, found, self._subscriptions_of(found), self._matcher.operators)
 
     def close(self) -> None:
         """Read what receipts may still ask for, before the journal is closed."""

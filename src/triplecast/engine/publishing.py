@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from threading import RLock
 
 from triplecast.engine.findings import Findings
@@ -18,7 +19,8 @@ from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.ingest.ahead import parse_ahead
 from triplecast.ingest.document import checked_documents, cut_groups
 from triplecast.journal import BYTES_AT_ONCE, Journal
-from triplecast.registry.registry import Registry
+from triplecast.model.events import Removal
+from triplecast.registry.registry import Refusal, Registry, Subscribed
 
 DOCUMENTS_AT_ONCE = 200
 """Documents that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
@@ -84,6 +86,23 @@ class Publishing:
                 self._registry.check_documents(group)
                 receipts = self._commit(parsed, Findings(store))
             yield receipts
+
+    def removed(self, removal: Removal) -> Receipt:
+        """The receipt of a removal that the journal has. The caller holds the lock."""
+        outcome = Findings()
+        self._matching.follow(outcome)
+        return Receipt.of_removal(removal, outcome.matches([removal.position]), outcome.undecided([removal.position]))
+
+    def told_first(self, outcomes: list[Subscribed | Refusal]) -> list[Subscribed | Refusal]:
+        """Subscriptions with what they found as they were registered. The caller holds the lock."""
+        if not self._journal.has_repository_scope:
+            return outcomes
+        found = Findings()
+        self._matching.follow(found)
+        return [
+            replace(each, matches=found.matches([each.registration])) if isinstance(each, Subscribed) else each
+            for each in outcomes
+        ]
 
     def match_accepted(self) -> None:
         """Match what the journal has and the outbox has not, and tell the documents that were accepted last by a call

@@ -1,14 +1,21 @@
-"""An engine's part of the repository, opened at the first query and saved when the engine is closed."""
+"""An engine's part of the repository: queries over the current documents, and what events change in standing answers.
+
+The repository is opened when it is first needed and saved when the engine is closed. Where an event was interrupted,
+both are read again, the answers as of what was told.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from pyoxigraph import Triple
 
 from triplecast.errors import InputError
+from triplecast.incremental import EventAnswers, StandingQueries
 from triplecast.journal import Journal
+from triplecast.match import Matcher
 from triplecast.model.algebra import Term
 from triplecast.repository import Repository, query_store
 
@@ -17,16 +24,19 @@ Answer: TypeAlias = list[dict[str, Term]] | bool | list[Triple]
 
 
 class Querying:
-    """Answers queries over the current documents of a journal."""
+    """Answers queries over the current documents of a journal. For one thread at a time."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, matcher: Matcher) -> None:
         self._journal = journal
+        self._matcher = matcher
         path = Path(journal.where)
         self._folder = path.parent if path.is_absolute() else None
         self._repository: Repository | None = None
+        self._standing: StandingQueries | None = None
 
     def query(self, text: str, language: str, steps: int, now: str) -> Answer:
-        """Raises what `query_store` raises, `InputError` for `steps` that are none, and `StorageFault`."""
+        """Raises what `query_store` raises, `InputError` for `steps` that are none, and `StorageFault`. What the
+        journal has was told before."""
         if not isinstance(steps, int) or steps < 1:
             raise InputError(f"a query cannot take {steps!r} steps", "give a number from 1")
         if self._repository is None:
@@ -38,6 +48,26 @@ class Querying:
             return [Triple(*terms) for terms in answer.graph]
         names = answer.variables
         return [{name: term for name, term in zip(names, row, strict=True) if term is not None} for row in answer.rows]
+
+    def changes(self, after: int, upto: int) -> Sequence[EventAnswers]:
+        """What events at positions in (`after`, `upto`] change in the answers of subscriptions of repository scope.
+        Raises `StorageFault`."""
+        if not self._journal.has_repository_scope:
+            return ()
+        standing = self._follower(after)
+        self._standing = None
+        found = [*standing.follow(upto)]
+        self._standing = standing
+        return found
+
+    def _follower(self, after: int) -> StandingQueries:
+        """That which has told the answers up to a position."""
+        if self._standing is not None and self._standing.told == after:
+            return self._standing
+        if self._repository is None or self._repository.reached > after:
+            self._repository = Repository(self._journal, self._folder, self._journal.sole, after)
+        self._repository.follow(after)
+        return StandingQueries(self._journal, self._repository, self._matcher, after)
 
     def close(self) -> None:
         """Save the repository, while the journal is open."""

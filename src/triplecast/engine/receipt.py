@@ -109,8 +109,8 @@ class Receipt:
     """On a document that is probably not what was meant, such as one without triples."""
 
     @classmethod
-    def of_removal(cls, removal: Removal) -> Receipt:
-        return cls((), (), (), (), (), removal)
+    def of_removal(cls, removal: Removal, matches: Sequence[Match], undecided: Sequence[UndecidedMatch]) -> Receipt:
+        return cls((), matches, (), undecided, (), removal)
 
     def _repr_html_(self) -> str:
         counted = {name: len(getattr(self, name)) for name in self.__slots__[:5]}

@@ -14,13 +14,7 @@ from triplecast.compile.compiled import CompiledSubscription, compile_subscripti
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget, BudgetExceeded
 from triplecast.incremental.compiled import StandingQuery, compile_standing
-from triplecast.incremental.difference import (
-    DOCUMENTS,
-    AnswerChange,
-    change_of_answer,
-    change_text,
-    whole_answer,
-)
+from triplecast.incremental.difference import DOCUMENTS, AnswerChange, change_of_answer, change_text, whole_answer
 from triplecast.incremental.restriction import Seeds
 from triplecast.incremental.star_index import StarIndex, StarRows, rows_of
 from triplecast.journal import JournalFile
@@ -218,9 +212,7 @@ def seeds_of(query: StandingQuery, stars: Mapping[int, StarRows]) -> list[Seeds]
 
 
 def _local_change(number: int, changed: StarRows) -> list[AnswerChanged]:
-    before, after = (
-        Counter(tuple(row.items()) for row in rows_of(text)) for text in (changed.before, changed.after)
-    )
+    before, after = (Counter(tuple(row.items()) for row in rows_of(text)) for text in (changed.before, changed.after))
     return [AnswerChanged(number, _json(after - before), _json(before - after))]
 
 

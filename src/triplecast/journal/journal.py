@@ -21,9 +21,15 @@ from triplecast.model.publication import Draft, Position
 from triplecast.model.subscription import API, NO_END, Lease, Registration, RegistrationId, Subscription, check_fields
 from triplecast.taxonomy import Taxonomy
 
+_SCOPE = "scope repository"
+"""The setting of a folder that has, or had, a subscription of repository scope."""
+
 
 class Journal(JournalWriter):
     """The writer of one folder: registrations, taxonomies, documents, operators and settings."""
+
+    _has_repository_scope: bool | None = None
+    """As the setting says, once it was read."""
 
     # ---- subscriptions ----------------------------------------------------------------------------------------------
 
@@ -105,6 +111,19 @@ class Journal(JournalWriter):
             self._database.run("INSERT OR REPLACE INTO setting VALUES (?, ?, ?)", [row])
 
     # ---- taxonomies -------------------------------------------------------------------------------------------------
+
+    @property
+    def has_repository_scope(self) -> bool:
+        """Whether a subscription of repository scope was ever registered."""
+        if self._has_repository_scope is None:
+            self._has_repository_scope = _SCOPE in self.settings()
+        return self._has_repository_scope
+
+    def note_repository_scope(self) -> None:
+        """Record that one is registered next."""
+        if not self.has_repository_scope:
+            self.set_setting(_SCOPE, "1")
+            self._has_repository_scope = True
 
     def load_taxonomy(self, taxonomy: Taxonomy) -> int:
         """The position from which publications are matched with `taxonomy`; that of the last record where it says the

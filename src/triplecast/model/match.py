@@ -190,7 +190,16 @@ class MatchedBatch:
         return self.bindings[self.offsets[sheet] : self.offsets[sheet + 1]].tobytes()
 
 
-CHANGES = ("added", "removed")
+CHANGES = ("added", "removed", "changed", "added", "removed", "changed")
+CHANGE_NUMBER = {
+    ("added", False): 0,
+    ("removed", False): 1,
+    ("changed", False): 2,
+    ("added", True): 3,
+    ("removed", True): 4,
+    ("changed", True): 5,
+}
+
 """What a notification can say of its rows, by the number that columns have for it."""
 
 

@@ -24,6 +24,7 @@ BROAD_PER_OWNER = 100
 
 PUBLICATION, REPOSITORY = "publication", "repository"
 """Scopes: a query is asked of each publication alone, or of all current documents together."""
+SCOPES = (PUBLICATION, REPOSITORY)
 
 
 @dataclass(frozen=True, slots=True)

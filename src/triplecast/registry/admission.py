@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pyoxigraph import Literal, NamedNode
@@ -22,13 +23,15 @@ from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.refusals import TEMPLATES_LIMIT, called_operators, refuse_two_graphs
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.evaluate.scope import parts_of
+from triplecast.incremental import StandingQuery, compile_standing
+from triplecast.incremental.compiled import WHOLE
 from triplecast.languages import Template, place_of_argument, sources_of, unread_directive
 from triplecast.languages.rewriting import calls_in
 from triplecast.model.algebra import Produce, Slot, from_ntriples
 from triplecast.model.entailment import Entailment
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
 from triplecast.model.printable import printable_name, shortened
-from triplecast.model.subscription import Registration, Subscription, SubscriptionCounts
+from triplecast.model.subscription import PUBLICATION, REPOSITORY, Registration, Subscription, SubscriptionCounts
 from triplecast.operators.asking.argument_checks import shared_checker
 from triplecast.query_warnings import find_warnings
 from triplecast.registry.bulk import paused_collection
@@ -50,6 +53,17 @@ _BROAD_WARNING = (
 _DATASET_WARNING = (
     "it needs a publication that holds the named graphs {}: only a dataset does, a document that was published whole "
     "(`dataset=True`, `--dataset`); to ask for any of them, use UNION"
+)
+_WHOLE_WARNING = (
+    "its answer is evaluated as a whole whenever it may have changed, because of LIMIT, an aggregate of everything, "
+    "GRAPH, or a path that repeats or may have length zero"
+)
+_COMMON_STARS = MappingProxyType(
+    {
+        Cost.PREDICATE.value: "nothing in one of its patterns is rarer than a predicate: it is compared with each resource "
+        "that changes and has that predicate; a constant subject or object would narrow it",
+        Cost.BROAD.value: "it is compared with each resource that changes: one of its patterns has variables only",
+    }
 )
 _EMPTY_WARNING = (
     "it matches every publication on which it finds nothing, because it has a result on the empty graph; "
@@ -119,6 +133,8 @@ def examine(
         compiled = compile_subscription(subscription, operators)
         shared = _describe(subscription, compiled, datasets)
         admission = shared.admission
+        if subscription.scope == REPOSITORY:
+            admission = _in_repository(admission, compile_standing(compiled))
         more = find_warnings(compiled.template, compiled.constants, operators)
         if has_taxonomy is not None and shared.concerns_taxonomy:
             more += tuple(warn_taxonomy(compiled.template, compiled.constants, admission.entailment, has_taxonomy))
@@ -130,6 +146,25 @@ def examine(
         fault.name = fault.name or subscription.name
         raise
     return AdmittedSubscription(subscription, admission, compiled)
+
+
+def refuse_scope_here(subscription: Subscription, scopes: Collection[str]) -> None:
+    """Raises `QueryRefused` for a scope that is not among those evaluated here."""
+    if subscription.scope == REPOSITORY and REPOSITORY not in scopes:
+        hint = f'subscribe it with an `Engine`, or use scope "{PUBLICATION}"'
+        raise QueryRefused(f"scope {REPOSITORY}", "a run does not evaluate it yet", hint, name=subscription.name)
+
+
+def _in_repository(admission: Admission, query: StandingQuery) -> Admission:
+    """The admission of a query that is asked of all current documents together."""
+    cost = query.cost
+    notes = tuple(each for each in admission.notes if each != _EMPTY_WARNING)
+    if cost == WHOLE:
+        return replace(admission, cost=cost, warnings=(*notes, _WHOLE_WARNING), broad=_WHOLE_WARNING)
+    common = (_COMMON_STARS[cost],) if cost in _COMMON_STARS else ()
+    return replace(
+        admission, cost=cost, warnings=(*notes, *common), broad="".join(common if cost == Cost.BROAD.value else ())
+    )
 
 
 def admit(subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admission:
@@ -301,6 +336,7 @@ def admit_all(
     with paused_collection(len(loaded.subscriptions)):
         for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
             try:
+                refuse_scope_here(subscription, (PUBLICATION,))
                 admission = examine(subscription, datasets, operators, has_taxonomy=is_loaded).admission
             except (QuerySyntaxError, QueryRefused) as error:
                 faults.append(fault_of(error, subscription.name, place))

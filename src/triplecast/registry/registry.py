@@ -6,9 +6,10 @@ import hashlib
 import hmac
 import os
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
+from typing import TYPE_CHECKING
 
 from triplecast.compile.refusals import operators_of
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
@@ -19,15 +20,20 @@ from triplecast.model.subscription import (
     BROAD_PER_OWNER,
     FILES,
     NO_END,
+    PUBLICATION,
+    REPOSITORY,
     Lease,
     Registration,
     Subscription,
     check_fields,
 )
-from triplecast.registry.admission import AdmittedSubscription, examine
+from triplecast.registry.admission import AdmittedSubscription, examine, refuse_scope_here
 from triplecast.registry.listing import LiveSubscription, list_live
 from triplecast.registry.quota import Holdings, check_quota
 from triplecast.registry.upkeep import IndexUpkeep
+
+if TYPE_CHECKING:
+    from triplecast.engine.receipt import Match
 
 Refusal = QuerySyntaxError | QueryRefused | InputError
 """Why a subscription cannot be registered."""
@@ -52,6 +58,8 @@ class Subscribed:
     warnings: tuple[str, ...]
     expires: str | None
     """When its lease ends; None: it lives until it is cancelled."""
+    matches: Sequence[Match] = field(default=(), repr=False)
+    """Of repository scope: what it finds in the documents that there are."""
 
 
 class Registry:
@@ -66,13 +74,16 @@ class Registry:
         index: IndexUpkeep,
         broad_per_owner: int = BROAD_PER_OWNER,
         randomness: Callable[[int], bytes] = os.urandom,
+        scopes: Collection[str] = (PUBLICATION,),
     ) -> None:
-        """`broad_per_owner`: how many broad subscriptions one owner may hold. Raises `InputError` for another value."""
+        """`broad_per_owner`: how many broad subscriptions one owner may hold. `scopes`: those that are evaluated here.
+        Raises `InputError` for another value."""
         self._journal = journal
         self.index = index
         self._documents = journal.settings().get(DOCUMENTS)
         self._quota = check_quota(broad_per_owner)
         self._randomness = randomness
+        self._scopes = scopes
         self._holdings = Holdings(journal, index.opened)
         self.lock = RLock()
         """Held over each change of the registry and of the index."""
@@ -82,6 +93,7 @@ class Registry:
         Takes no lock: it may parse a long text or call a worker."""
         try:
             check_fields(subscription)
+            refuse_scope_here(subscription, self._scopes)
             found = examine(
                 subscription, self._documents != "graph", self.index.operators(), has_taxonomy=self.has_taxonomy
             )
@@ -244,6 +256,8 @@ class Registry:
         secrets = make_tickets(self._randomness, len(candidates)) if tickets else [""] * len(candidates)
         hashes = [*map(hash_ticket, secrets)] if tickets else None
         subscriptions = [each.subscription for each in candidates]
+        if any(each.scope == REPOSITORY for each in subscriptions):
+            self._journal.note_repository_scope()
         added = self._journal.subscribe(subscriptions, lease, hashes, source, ended)
         end = self._journal.lease_ends([int(added[0].id)]).get(added[0].id) if added and lease != NO_END else None
         self._journal.check_writer()  # of one that was followed in between this may be the successor's lease
