@@ -258,8 +258,9 @@ class Engine:
         return receipts
 
     def remove(self, graph: str) -> Receipt | None:
-        """Remove the current document of `graph`: its next one is a new version. Return a receipt with the `removal`,
-        None where there was none. Only subscriptions of repository scope may match. Raises `StorageFault`, and `InputError` for half a character."""
+        """Remove the current document of `graph`: its next one is a new version. Return a receipt with the `removal`
+        and what it changes in the answers of repository scope, None where there was none. Raises `StorageFault`, and
+        `InputError` for half a character."""
         with self._opened.locked(graph=graph):
             self._match_accepted()
             removal = self._journal.remove(graph)

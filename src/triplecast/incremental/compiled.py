@@ -1,4 +1,4 @@
-"""A standing query as the index of stars takes it: what it depends on, and what it costs."""
+"""A standing query as it is filed: what its answer depends on, and what it costs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from triplecast.compile.refusals import called_operators
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.scope import certain_names
 from triplecast.incremental.difference import Shape, shape_of
-from triplecast.incremental.stars import Star, find_stars, is_one_star
+from triplecast.incremental.neighbours import JoinGraph, join_graph
+from triplecast.incremental.stars import Star, find_stars
 from triplecast.languages import Template
-from triplecast.languages.rewriting import calls_in
-from triplecast.model.algebra import BasicPattern, Filter, Variable
+from triplecast.languages.rewriting import calls_in, replace_constants
+from triplecast.model.algebra import Query, Slot, Variable
 from triplecast.model.entailment import Entailment
 
 _HINT = 'use scope "publication", or leave it out'
@@ -22,14 +23,28 @@ WHOLE = "recomputed"
 """The cost of a query whose answer is evaluated as a whole where it may have changed."""
 
 
+class StandingStar(NamedTuple):
+    """A star of a standing query."""
+
+    key: tuple[str, tuple[str, ...]]
+    """Equal for stars that have the same rows."""
+    compiled: CompiledSubscription
+    seeds: tuple[tuple[str, str], ...]
+    """The names in its rows, and those in the query."""
+    node: int
+    """Its place in the join graph, if there is one."""
+
+
 class StandingQuery(NamedTuple):
     """What is kept of a subscription of repository scope."""
 
-    stars: tuple[CompiledSubscription, ...]
-    seeds: tuple[tuple[tuple[str, str], ...], ...]
-    """Of each star: the names in its rows, and those in the query."""
-    local: bool
-    """The query is one star: its rows in changed subjects are all that changes of its answer."""
+    stars: tuple[StandingStar, ...]
+    graph: JoinGraph | None
+    """Of a query that the index decides in the neighbourhood of what changed; None for others."""
+    group: tuple[str, tuple[str, ...]]
+    """Queries of one group have the same graph."""
+    recounted: bool
+    """Of those, whether a row may come from elsewhere too."""
     every: bool
     """It is evaluated as a whole at each event that changes a triple."""
     documents: bool
@@ -38,19 +53,10 @@ class StandingQuery(NamedTuple):
     @property
     def cost(self) -> str:
         """``recomputed``, or that of its commonest star (`compile.plan.Cost`)."""
-        if self.every or self.documents or not all(self.seeds):
+        if self.every or self.documents or not all(each.seeds for each in self.stars):
             return WHOLE
-        costs = {each.plan.cost for each in self.stars}
+        costs = {each.compiled.plan.cost for each in self.stars}
         return max(costs, key=[*Cost].index).value if costs else Cost.NARROW.value
-
-
-class _TemplateStars(NamedTuple):
-    stars: tuple[Star, ...]
-    templates: tuple[tuple[Template, Template], ...]
-    """Of each star, with its conditions and without."""
-    every: bool
-    documents: bool
-    local: bool
 
 
 def compile_standing(compiled: CompiledSubscription) -> StandingQuery:
@@ -58,14 +64,11 @@ def compile_standing(compiled: CompiledSubscription) -> StandingQuery:
     template, constants, entailment, plan = compiled
     _refuse(template, entailment)
     found = _stars_of(_Key(template.key, template))
-    if found.local and _is_plain(plan):
-        return StandingQuery((compiled,), ((("", ""),),), True, False, False)
-    stars = []
-    for narrow, bare in found.templates:
-        star = narrow if _is_plain(plan_of(narrow, constants)) else bare
-        stars.append(CompiledSubscription(star, constants, Entailment.NONE, plan_of(star, constants)))
-    every = found.every or not all(_is_plain(each.plan) for each in stars)
-    return StandingQuery(tuple(stars), tuple(each.seeds for each in found.stars), False, every, found.documents)
+    graph = found.graph if _is_plain(plan) else None
+    stars = tuple(_standing_star(each, constants, graph) for each in found.stars)
+    every = found.every or not all(_is_plain(each.compiled.plan) for each in stars)
+    group = template.key, tuple(constants[each] for each in graph.predicates) if graph is not None else ()
+    return StandingQuery(stars, None if every else graph, group, found.recounted, every, found.documents)
 
 
 def _refuse(template: Template, entailment: Entailment) -> None:
@@ -82,35 +85,67 @@ class _Key(NamedTuple):
     template: Template
 
 
+class _TemplateStar(NamedTuple):
+    star: Star
+    narrow: Template
+    """With its conditions."""
+    bare: Template
+    slots: tuple[int, ...]
+    """Those that it has."""
+
+
+class _TemplateStars(NamedTuple):
+    stars: tuple[_TemplateStar, ...]
+    every: bool
+    documents: bool
+    graph: JoinGraph | None
+    recounted: bool
+
+
 @lru_cache(maxsize=PLANS_LIMIT)
 def _stars_of(wanted: _Key) -> _TemplateStars:
     template = wanted.template
     shape = shape_of(template.query)
     stars, every, documents = find_stars(template.query)
-    certain = certain_names(shape.body)
-    stars = tuple(
-        each._replace(seeds=() if shape.sliced else tuple(seed for seed in each.seeds if seed[1] in certain))
-        for each in stars
-    )
-    templates = tuple(
-        (
-            Template(f"{template.key}\nstar {number}", each.query, template.kinds),
-            Template(f"{template.key}\nbare star {number}", each.bare, template.kinds),
-        )
-        for number, each in enumerate(stars)
-    )
-    return _TemplateStars(stars, templates, every, documents, _is_local(template, shape))
+    certain = frozenset() if shape.sliced else certain_names(shape.body)
+    found = []
+    for number, star in enumerate(stars):
+        narrow = Template(f"{template.key}\nstar {number}", star.query, template.kinds)
+        bare = Template(f"{template.key}\nbare star {number}", star.bare, template.kinds)
+        seeds = tuple(seed for seed in star.seeds if seed[1] in certain)
+        found.append(_TemplateStar(star._replace(seeds=seeds), narrow, bare, _slots_in(star.query)))
+    graph = None if shape.sliced or template.query.form == "ask" else join_graph(shape.body)
+    return _TemplateStars(tuple(found), every, documents, graph, _is_recounted(template.query, shape, graph))
 
 
-def _is_local(template: Template, shape: Shape) -> bool:
-    query, body = template.query, shape.body
-    if query.form == "ask" or not is_one_star(body):
+def _standing_star(found: _TemplateStar, constants: tuple[str, ...], graph: JoinGraph | None) -> StandingStar:
+    narrow = _is_plain(plan_of(found.narrow, constants))
+    template = found.narrow if narrow else found.bare
+    compiled = CompiledSubscription(template, constants, Entailment.NONE, plan_of(template, constants))
+    node = -1 if graph is None else graph.subjects.index(found.star.subject)
+    key = template.key, tuple(constants[slot] for slot in found.slots)
+    return StandingStar(key, compiled, found.star.seeds, node)
+
+
+def _is_recounted(query: Query, shape: Shape, graph: JoinGraph | None) -> bool:
+    """Whether a distinct row may have a solution beyond the subjects that changed."""
+    if graph is None or not shape.distinct:
         return False
-    while isinstance(body, Filter):
-        body = body.pattern
-    assert isinstance(body, BasicPattern)
-    subject = body.triples[0].subject
-    return not shape.distinct or (isinstance(subject, Variable) and subject in query.variables)
+    return not any(isinstance(each, Variable) and each in query.variables for each in graph.subjects[:1]) or (
+        len(graph.subjects) > 1
+    )
+
+
+def _slots_in(query: Query) -> tuple[int, ...]:
+    found: dict[int, None] = {}
+
+    def note(constant: object) -> object:
+        if isinstance(constant, Slot):
+            found[constant.index] = None
+        return constant
+
+    replace_constants(query, note)
+    return tuple(sorted(found))
 
 
 def _is_plain(plan: Plan) -> bool:

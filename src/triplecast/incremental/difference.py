@@ -104,6 +104,16 @@ def change_of_answer(
     return AnswerChange(+rows, -rows)
 
 
+def change_of_rows(
+    query: Query, rows: Sequence[AnswerRow], before: TripleSource, after: TripleSource, budget: Budget
+) -> AnswerChange:
+    """Which of some rows of a DISTINCT query appear and disappear. Raises `BudgetExceeded`."""
+    body = shape_of(query).body
+    names = tuple(variable.name for variable in query.variables)
+    then, now = (_among(query, body, names, rows, source, budget) for source in (before, after))
+    return AnswerChange.between(Counter(dict.fromkeys(then, 1)), Counter(dict.fromkeys(now, 1)))
+
+
 def change_text(variables: Sequence[str], change: AnswerChange) -> tuple[bytes | None, bytes | None]:
     """The rows that came, and those that went, as JSON (`bindings_json`), sorted by their texts; empty for none, None
     where they are longer than an answer may be."""
@@ -137,17 +147,25 @@ def _of_distinct(
 ) -> Counter[AnswerRow]:
     """Of rows whose solutions became more or fewer, those that appear (1) and disappear (-1)."""
     changed = {row: change for row, change in rows.items() if change}
-    known = tuple(name for name in names if name in certain_names(body))
-    pattern = body
-    if known:
-        places = [names.index(name) for name in known]
-        pattern = restrict(body, Seeds(known, [tuple(row[place] for place in places) for row in changed]))  # type: ignore[misc]
-    now: Counter[AnswerRow] = Counter()
-    for solution in _solve(query, pattern, after, budget) if changed else ():
-        row = tuple(map(solution.get, names))
-        if row in changed:
-            now[row] += 1
+    now = _among(query, body, names, [*changed], after, budget)
     return Counter({row: (now[row] > 0) - (now[row] > change) for row, change in changed.items()})
+
+
+def _among(
+    query: Query, body: Pattern, names: tuple[str, ...], rows: Sequence[AnswerRow], source: TripleSource, budget: Budget
+) -> Counter[AnswerRow]:
+    """How many solutions of the body give each of some rows."""
+    found: Counter[AnswerRow] = Counter()
+    wanted = {*rows}
+    known = tuple(name for name in names if name in certain_names(body))
+    if known and rows:
+        places = [names.index(name) for name in known]
+        body = restrict(body, Seeds(known, [tuple(row[place] for place in places) for row in rows]))  # type: ignore[misc]
+    for solution in _solve(query, body, source, budget) if rows else ():
+        row = tuple(map(solution.get, names))
+        if row in wanted:
+            found[row] += 1
+    return found
 
 
 def _solve(query: Query, pattern: Pattern, source: TripleSource, budget: Budget) -> Iterator[dict[str, Term]]:

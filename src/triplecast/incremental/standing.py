@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
-
-import numpy as np
 
 from triplecast.compile.compiled import CompiledSubscription, compile_subscription
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget, BudgetExceeded
 from triplecast.incremental.compiled import StandingQuery, compile_standing
-from triplecast.incremental.difference import DOCUMENTS, AnswerChange, change_of_answer, change_text, whole_answer
+from triplecast.incremental.decided_index import RowsChanged, rows_of
+from triplecast.incremental.difference import (
+    DOCUMENTS,
+    AnswerChange,
+    change_of_answer,
+    change_of_rows,
+    change_text,
+    whole_answer,
+)
+from triplecast.incremental.filed import NOTHING_FOUND, FiledQueries, lacks_constants
 from triplecast.incremental.restriction import Seeds
-from triplecast.incremental.star_index import StarIndex, StarRows, rows_of
 from triplecast.journal import JournalFile
-from triplecast.kernels.layout import I32
-from triplecast.kernels.triples import ANY
 from triplecast.languages import fill
 from triplecast.match import Matcher
 from triplecast.model.algebra import Query, from_ntriples
@@ -28,7 +32,7 @@ from triplecast.model.match import TOO_LONG
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository, Store
-from triplecast.repository.store import Change, TripleSource
+from triplecast.repository.store import Change
 
 STEPS = 500_000
 """Steps that one event may take for one subscription, before and after it together; about a second."""
@@ -64,6 +68,10 @@ class _Standing(NamedTuple):
     compiled: CompiledSubscription
     query: StandingQuery
 
+    @property
+    def number(self) -> int:
+        return int(self.registration.id)
+
 
 class StandingQueries:
     """Follows a journal from position `told` on. For one thread at a time."""
@@ -72,14 +80,11 @@ class StandingQueries:
         """Answers are known as of `told`, up to which `repository` has come."""
         self._journal = journal
         self._repository = repository
-        self._stars = StarIndex(matcher)
+        self._filed = FiledQueries(matcher)
         self._told = told
         self._live: dict[int, _Standing] = {}
         self._anytime: set[int] = set()
         """Those that are evaluated as a whole, whatever changes."""
-        self._coming: list[Registration] = []
-        self._ending: dict[int, list[int]] = {}
-        """Registrations by the position of their end, of those to come."""
         for each in journal.live_registrations(told):
             if each.subscription.scope == REPOSITORY:
                 self._add(each)
@@ -118,19 +123,20 @@ class StandingQueries:
             query = compile_standing(compiled)
         except (QuerySyntaxError, QueryRefused):
             return None
-        number = int(registration.id)
-        self._live[number] = standing = _Standing(registration, compiled, query)
-        self._stars.add(number, query.stars)
+        standing = _Standing(registration, compiled, query)
+        self._live[standing.number] = standing
+        self._filed.add(standing.number, compiled, query)
         if query.every or query.documents:
-            self._anytime.add(number)
+            self._anytime.add(standing.number)
         return standing
 
     def _end(self, ends: dict[int, Position], upto: int) -> None:
         """Take those away whose end is before `upto`."""
         for number in [number for number, position in ends.items() if position <= upto]:
             del ends[number]
-            if self._live.pop(number, None) is not None:
-                self._stars.remove(number)
+            standing = self._live.pop(number, None)
+            if standing is not None:
+                self._filed.remove(number, standing.query)
                 self._anytime.discard(number)
 
     def _begin(self, registration: Registration, ends: Mapping[int, Position]) -> Iterator[EventAnswers]:
@@ -138,15 +144,16 @@ class StandingQueries:
         standing = self._add(registration)
         if standing is None:
             return
-        number, at = int(registration.id), registration.id
-        name = Publication(Position(at), DOCUMENTS, at, self._journal.registered_at(at), b"")
-        query = _query_of(standing.compiled)
-        try:
-            rows = whole_answer(query, self._repository.store, Budget(STEPS))
-        except _BEYOND as error:
-            yield EventAnswers(name, False, (), (AnswerUndecided(number, _reason(error)),))
+        store, at = self._repository.store, registration.id
+        if lacks_constants(standing.compiled, standing.query, store):
             return
-        yield from _event(name, False, *_told(number, query, AnswerChange(rows, Counter())))
+        query = _query_of(standing.compiled)
+        changed, undecided = _decided(
+            standing.number, query, lambda: AnswerChange(whole_answer(query, store, Budget(STEPS)), Counter())
+        )
+        if changed or undecided:
+            name = Publication(Position(at), DOCUMENTS, at, self._journal.registered_at(at), b"")
+            yield EventAnswers(name, False, changed, undecided)
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
@@ -154,49 +161,62 @@ class StandingQueries:
         if not self._live or not isinstance(event, Publication | Removal):
             return
         store = self._repository.store
-        touched = len(change.added) or len(change.removed)
-        found: dict[int, dict[int, StarRows]] = {}
-        beyond: set[int] = set()
-        if touched:
-            rows, beyond = self._stars.find(*_stars_of_subjects(store, change))
-            for star, changed in rows.items():
-                found.setdefault(star.registration, {})[star.number] = changed
-        whole = {
-            number
-            for number in self._anytime
-            if self._live[number].query.documents or (touched and self._live[number].query.every)
-        }
-        name, removal = _name_of(event)
+        touched = bool(len(change.added) or len(change.removed))
+        found = self._filed.find(store, change) if touched else NOTHING_FOUND
+        whole = {*found.whole}
+        whole |= {number for number in self._anytime if touched or self._live[number].query.documents}
         told: list[AnswerChanged] = []
         undecided: list[AnswerUndecided] = []
-        for number in sorted({*found, *beyond, *whole}):
+        for number in sorted({*found.rows, *found.stars, *whole}):
             standing = self._live[number]
-            everything = number in beyond or number in whole
-            changed_rows, unsure = self._decide(standing, None if everything else found[number], store)
-            told += changed_rows
+            if number in found.rows and number not in whole:
+                changed, unsure = self._rows_changed(standing, found.rows[number], store)
+            else:
+                changed, unsure = self._decide(standing, None if number in whole else found.stars[number], store)
+            told += changed
             undecided += unsure
+        name, removal = _name_of(event)
         yield from _event(name, removal, told, undecided)
 
-    def _decide(
-        self, standing: _Standing, stars: Mapping[int, StarRows] | None, store: Store
+    def _rows_changed(
+        self, standing: _Standing, changed: RowsChanged, store: Store
     ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
-        number = int(standing.registration.id)
-        if stars is not None and standing.query.local:
-            return _local_change(number, stars[0]), []
+        """What was decided by the index, but for rows that may come from elsewhere too."""
+        before, after = (Counter(tuple(row.items()) for row in rows_of(text)) for text in changed)
+        if not standing.query.recounted:
+            return [AnswerChanged(standing.number, _json(after - before), _json(before - after))], []
+        query = _query_of(standing.compiled)
+        names = [variable.name for variable in query.variables]
+        rows = []
+        for row in (after - before) | (before - after):
+            terms = {name: from_ntriples(text) for name, text in row}
+            rows.append(tuple(map(terms.get, names)))
+        return _decided(standing.number, query, lambda: change_of_rows(query, rows, store.before, store, Budget(STEPS)))
+
+    def _decide(
+        self, standing: _Standing, stars: Mapping[int, RowsChanged] | None, store: Store
+    ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
         query = _query_of(standing.compiled)
         seeds = None if stars is None else seeds_of(standing.query, stars)
-        try:
-            change = change_of_answer(query, seeds, store.before, store, Budget(STEPS))
-        except _BEYOND as error:
-            return [], [AnswerUndecided(number, _reason(error))]
-        return _told(number, query, change)
+        return _decided(
+            standing.number, query, lambda: change_of_answer(query, seeds, store.before, store, Budget(STEPS))
+        )
 
 
-def seeds_of(query: StandingQuery, stars: Mapping[int, StarRows]) -> list[Seeds] | None:
+def _decided(
+    number: int, query: Query, change: Callable[[], AnswerChange]
+) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
+    try:
+        return _told(number, query, change())
+    except _BEYOND as error:
+        return [], [AnswerUndecided(number, _reason(error))]
+
+
+def seeds_of(query: StandingQuery, stars: Mapping[int, RowsChanged]) -> list[Seeds] | None:
     """What the rows that a star lost or gained say of the solutions that change; None where one says nothing."""
     found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for number, changed in stars.items():
-        seeds = query.seeds[number]
+        seeds = query.stars[number].seeds
         if not seeds:
             return None
         before, after = (
@@ -209,11 +229,6 @@ def seeds_of(query: StandingQuery, stars: Mapping[int, StarRows]) -> list[Seeds]
     return [
         Seeds(names, [tuple(map(from_ntriples, row)) for row in dict.fromkeys(rows)]) for names, rows in found.items()
     ]
-
-
-def _local_change(number: int, changed: StarRows) -> list[AnswerChanged]:
-    before, after = (Counter(tuple(row.items()) for row in rows_of(text)) for text in (changed.before, changed.after))
-    return [AnswerChanged(number, _json(after - before), _json(before - after))]
 
 
 def _json(rows: Counter[tuple[tuple[str, str], ...]]) -> bytes:
@@ -241,21 +256,6 @@ def _name_of(event: Publication | Removal) -> tuple[Publication, bool]:
     if isinstance(event, Publication):
         return event._replace(quads=b""), False
     return Publication(event.position, event.graph, event.version, event.removed_at, b""), True
-
-
-def _stars_of_subjects(store: Store, change: Change) -> tuple[bytes, bytes]:
-    """All triples of the subjects that an event touched, before it and after it."""
-    subjects = np.unique(np.concatenate([change.added[:, 0], change.removed[:, 0]])).tolist()
-    before = store.before
-    return _lines(before, [before.find(each, ANY, ANY) for each in subjects]), _lines(
-        store, [store.find(each, ANY, ANY) for each in subjects]
-    )
-
-
-def _lines(source: TripleSource, parts: Sequence[I32]) -> bytes:
-    rows = np.concatenate(parts).tolist()
-    terms = {id: source.bank.term(id) for row in rows for id in row}
-    return b"".join(sorted(b"%b %b %b .\n" % (terms[s], terms[p], terms[o]) for s, p, o in rows))
 
 
 @lru_cache(maxsize=QUERIES_CACHED)

@@ -51,6 +51,7 @@ ALTERNATIVES = 64
 class Star(NamedTuple):
     """Patterns with one subject, and conditions that each of their rows fulfils in a solution of the query."""
 
+    subject: Node
     query: Query
     """Its rows bind all variables of the patterns, blank nodes of the query too. ``ask`` where there are none."""
     bare: Query
@@ -172,20 +173,6 @@ def find_stars(query: Query) -> Stars:
     return Stars(found, walk.every, walk.documents)
 
 
-def is_one_star(pattern: Pattern) -> bool:
-    """Whether a pattern is a star of one variable, with conditions."""
-    while isinstance(pattern, Filter):
-        if split(pattern.condition).staying:
-            return False
-        pattern = pattern.pattern
-    if not isinstance(pattern, BasicPattern) or not 0 < len(pattern.triples) <= PATTERNS_AT_ONCE:
-        return False
-    subjects = {each.subject for each in pattern.triples if isinstance(each, TriplePattern)}
-    only = next(iter(subjects), None)
-    whole = all(isinstance(each, TriplePattern) for each in pattern.triples)
-    return whole and len(subjects) == 1 and isinstance(only, Variable)
-
-
 def _star_of(found: _Found) -> Star:
     shown = {name: f".{name[2:]}" if name.startswith("_:") else name for name in _names(found.triples)}
 
@@ -202,8 +189,9 @@ def _star_of(found: _Found) -> Star:
     seeds = tuple((shown[name], name) for name in sorted(found.seeds))
     variables = tuple(Variable(name) for name in shown.values())
     if not variables:
-        return Star(Query("ask", narrow, ()), Query("ask", basic, ()), seeds)
+        return Star(found.triples[0].subject, Query("ask", narrow, ()), Query("ask", basic, ()), seeds)
     return Star(
+        found.triples[0].subject,
         Query("select", Project(narrow, variables), variables),
         Query("select", Project(basic, variables), variables),
         seeds,

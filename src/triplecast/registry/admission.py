@@ -60,8 +60,8 @@ _WHOLE_WARNING = (
 )
 _COMMON_STARS = MappingProxyType(
     {
-        Cost.PREDICATE.value: "nothing in one of its patterns is rarer than a predicate: it is compared with each resource "
-        "that changes and has that predicate; a constant subject or object would narrow it",
+        Cost.PREDICATE.value: "nothing in one of its patterns is rarer than a predicate: it is compared with each "
+        "resource that changes and has that predicate; a constant subject or object would narrow it",
         Cost.BROAD.value: "it is compared with each resource that changes: one of its patterns has variables only",
     }
 )
