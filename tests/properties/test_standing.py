@@ -1,121 +1,211 @@
-"""What events change in the answers of standing queries, added up, is the whole answer after each event."""
+"""What events change in the answers of standing queries, added up, is the whole answer after each event.
+
+``python -m tests.properties.test_standing FIRST COUNT`` tries more histories, and prints what was seen.
+"""
 
 from __future__ import annotations
 
 import json
+import random
+import sys
+import tempfile
 from collections import Counter
-from collections.abc import Sequence
-
-import pytest
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from tests.conftest import DEFAULT_SEED
+from tests.properties.generate import Asked
 from tests.properties.oxigraph import Row
 from tests.properties.standing import SlowAnswers, Step, make_history
+from triplecast import Document, Engine, Notification, Subscription
 from triplecast.compile.compiled import compile_subscription
 from triplecast.errors import QueryRefused
-from triplecast.incremental import StandingQueries
-from triplecast.incremental.compiled import compile_standing
-from triplecast.incremental.standing import EventAnswers
+from triplecast.incremental import EventAnswers, StandingQueries, compile_standing
 from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.publication import Publication
-from triplecast.model.subscription import Subscription
 from triplecast.repository import Repository
 
 QUERIES, EVENTS = 40, 14
 
 
-@pytest.mark.parametrize("number", range(8))
-def test_changes_add_up_to_the_answer(number: int) -> None:
-    check_history(DEFAULT_SEED, number)
+class Told:
+    """What was told of each answer, added up, beside what each is."""
+
+    def __init__(self, where: str) -> None:
+        self.slow = SlowAnswers()
+        self.asked: dict[int, Asked] = {}
+        self.answers: dict[int, Counter[Row]] = {}
+        self.seen: Counter[str] = Counter()
+        self._where = where
+
+    def subscribed(self, registration: int, asked: Asked) -> None:
+        self.asked[registration] = asked
+        self.answers[registration] = Counter()
+
+    def unsubscribed(self, registration: int) -> None:
+        del self.asked[registration], self.answers[registration]
+
+    def take(self, registration: int, added: Counter[Row], removed: Counter[Row]) -> None:
+        assert added or removed
+        assert not added & removed
+        if registration in self.answers:
+            answer = self.answers[registration]
+            assert not removed - answer, self._where
+            answer += added
+            answer -= removed
+        self.seen.update(changed=1, removed=bool(removed))
+
+    def undecided(self, registration: int) -> None:
+        self.seen["undecided"] += 1
+        self.asked.pop(registration, None)
+        self.answers.pop(registration, None)
+
+    def compare(self, at: str) -> None:
+        for registration, asked in [*self.asked.items()]:
+            expected = self.slow.answer(asked)
+            if expected is None:
+                self.unsubscribed(registration)
+                continue
+            assert self.answers[registration] == expected, f"{self._where} {at}: {asked.text}"
+            self.seen.update({"compared": 1, "with rows": bool(expected)})
+
+
+def test_changes_add_up_to_the_answer() -> None:
+    seen = sum((check_history(DEFAULT_SEED, number) for number in range(6)), Counter[str]())
+    assert seen["changed"] > 500
+    assert seen["removed"] > 200
+    assert seen["undecided"] == 0
+
+
+def test_what_an_engine_tells_adds_up_to_the_answer(tmp_path: Path) -> None:
+    numbers = range(20, 26)
+    seen = sum((check_engine(DEFAULT_SEED, number, tmp_path / str(number)) for number in numbers), Counter[str]())
+    assert seen["changed"] > 500
+    assert seen["removed"] > 200
+    assert seen["undecided"] == 0
 
 
 def check_history(seed: int, number: int) -> Counter[str]:
-    """What was seen, counted."""
+    """One event at a time; queries come when a third of the events has."""
     history = make_history(seed, number, QUERIES, EVENTS)
-    journal, slow, seen = Journal.in_memory(), SlowAnswers(), Counter[str]()
+    journal, told = Journal.in_memory(), Told(f"history {number} of {seed}")
     with Matcher() as matcher:
         standing = StandingQueries(journal, Repository(journal), matcher, 0)
-        half = len(history.steps) // 3
-        answers: dict[int, Counter[Row]] = {}
-        asked_by: dict[int, object] = {}
-        lost: set[int] = set()
         for at, step in enumerate(history.steps):
-            if at == half:
-                wanted = [each for each in history.queries if accepted(each.text)]
-                added = journal.subscribe(
-                    [Subscription(f"s{n}", each.text, scope="repository") for n, each in enumerate(wanted)]
-                )
-                asked_by = {int(each.id): asked for each, asked in zip(added, wanted, strict=True)}
-                answers = {id: Counter() for id in asked_by}
-                take(standing.follow(journal.head()), answers, lost, seen)
-                compare(slow, asked_by, answers, lost, seen, f"{seed} {number} at {at}, subscribed")
-            enter(journal, slow, step)
-            take(standing.follow(journal.head()), answers, lost, seen)
-            compare(slow, asked_by, answers, lost, seen, f"{seed} {number} at {at}")
-    return seen
+            if at == EVENTS // 3:
+                wanted = [each for each in history.queries if is_taken(each)]
+                added = journal.subscribe([subscription(each, f"s{n}") for n, each in enumerate(wanted)])
+                for each, asked in zip(added, wanted, strict=True):
+                    told.subscribed(int(each.id), asked)
+                take_events(standing.follow(journal.head()), told)
+                told.compare(f"subscribed at {at}")
+            before = journal.head()
+            if step.document is None:
+                journal.remove(step.graph)
+            else:
+                journal.accept([step.draft()])
+            apply_events(journal, before, told)
+            take_events(standing.follow(journal.head()), told)
+            told.compare(f"at {at}")
+    return told.seen
 
 
-def accepted(text: str) -> bool:
+def check_engine(seed: int, number: int, folder: Path) -> Counter[str]:
+    """A durable engine, opened again now and then; queries come and go; documents come one by one and in groups."""
+    history = make_history(seed, number, QUERIES, 2 * EVENTS)
+    source, told = random.Random(f"{seed} {number}"), Told(f"engine history {number} of {seed}")
+    waiting = [each for each in history.queries if is_taken(each)]
+    live: list[str] = []
+    steps, sequence = [*history.steps], 0
+    while steps:
+        with Engine.open(folder) as engine:
+            while steps:
+                before = engine._journal.head()
+                chance = source.random()
+                if chance < 0.4 and waiting:
+                    chosen, waiting = waiting[:9], waiting[9:]
+                    names = [f"s{len(live) + n}" for n in range(len(chosen))]
+                    given = engine.subscribe_many(
+                        [subscription(each, name) for each, name in zip(chosen, names, strict=True)]
+                    )
+                    for each, asked in zip(given, chosen, strict=True):
+                        told.subscribed(each.registration, asked)
+                    live += names
+                elif chance < 0.45 and live:
+                    registration = engine._registry.live(live[-1]).id
+                    engine.unsubscribe(live.pop())
+                    if registration in told.asked:
+                        told.unsubscribed(registration)
+                else:
+                    publish(engine, steps, source)
+                apply_events(engine._journal, before, told)
+                for each in engine.notifications(sequence):
+                    sequence = each.sequence
+                    told.take(each.registration, *changes_of(each))
+                for pair in engine.undecided(before):
+                    told.undecided(pair.registration)
+                told.compare(f"with {len(steps)} to come")
+                if source.random() < 0.2:
+                    break
+    return told.seen
+
+
+def publish(engine: Engine, steps: list[Step], source: random.Random) -> None:
+    """One step, or several documents in one call."""
+    if steps[0].document is None:
+        engine.remove(steps.pop(0).graph)
+        return
+    documents = []
+    while steps and steps[0].document is not None and (not documents or source.random() < 0.6):
+        step = steps.pop(0)
+        documents.append(Document(step.graph, step.draft().quads, "application/n-triples", step.graph))
+    engine.publish_many(documents)
+
+
+def is_taken(asked: Asked) -> bool:
+    """Whether repository scope takes the query; triples of CONSTRUCT are not told."""
     try:
-        compile_standing(compile_subscription(Subscription("any", text, scope="repository")))
+        compile_standing(compile_subscription(subscription(asked, "any")))
     except QueryRefused:
         return False
-    return True
+    return bool(asked.query.form != "construct")
 
 
-def enter(journal: Journal, slow: SlowAnswers, step: Step) -> None:
-    if step.document is None:
-        journal.remove(step.graph)
-        slow.apply(step.graph, None)
-        return
-    before = journal.head()
-    journal.accept([step.draft()])
+def subscription(asked: Asked, name: str) -> Subscription:
+    return Subscription(name, asked.text, scope="repository")
+
+
+def apply_events(journal: Journal, before: int, told: Told) -> None:
     for event in journal.events(before, journal.head()):
-        assert isinstance(event, Publication)
-        slow.apply(step.graph, event)
+        told.slow.apply(event.graph, event if isinstance(event, Publication) else None)
 
 
-def take(found: Sequence[EventAnswers], answers: dict[int, Counter[Row]], lost: set[int], seen: Counter[str]) -> None:
+def take_events(found: Iterable[EventAnswers], told: Told) -> None:
     for event in found:
         for each in event.changed:
-            added, removed = rows(each.added), rows(each.removed)
-            assert added or removed
-            assert not added & removed
-            assert each.registration in lost or not removed - answers[each.registration]
-            answers[each.registration] += added
-            answers[each.registration] -= removed
-            seen["changed"] += 1
-            seen["removed"] += bool(removed)
+            told.take(each.registration, rows(each.added), rows(each.removed))
         for unsure in event.undecided:
-            lost.add(unsure.registration)
-            seen["undecided"] += 1
+            told.undecided(unsure.registration)
+
+
+def changes_of(notification: Notification) -> tuple[Counter[Row], Counter[Row]]:
+    return counted(notification.added), counted(notification.removed)
 
 
 def rows(text: bytes) -> Counter[Row]:
     return Counter(tuple(sorted(row.items())) for row in (json.loads(text) if text else []))
 
 
-def compare(slow, asked_by, answers, lost, seen, where) -> None:
-    for id, asked in asked_by.items():
-        if id in lost:
-            continue
-        expected = slow.answer(asked)
-        if expected is None:
-            lost.add(id)
-            continue
-        if asked.query.form == "construct":
-            continue
-        assert answers[id] == expected, f"{where}: {asked.text}"
-        seen["compared"] += 1
-        seen["with rows"] += bool(expected)
+def counted(solutions: Iterable[Mapping[str, object]]) -> Counter[Row]:
+    return Counter(tuple(sorted((name, str(term)) for name, term in row.items())) for row in solutions)
 
 
 if __name__ == "__main__":
-    import sys
-
-    total = Counter()
+    total: Counter[str] = Counter()
     first, count = int(sys.argv[1]), int(sys.argv[2])
     for number in range(first, first + count):
         total += check_history(DEFAULT_SEED, number)
+        with tempfile.TemporaryDirectory() as folder:
+            total += check_engine(DEFAULT_SEED, number, Path(folder))
     print(total)

@@ -62,8 +62,8 @@ class StandingQuery(NamedTuple):
 def compile_standing(compiled: CompiledSubscription) -> StandingQuery:
     """Raises `QueryRefused` for what a query over the documents together cannot have yet."""
     template, constants, entailment, plan = compiled
-    _refuse(template, entailment)
     found = _stars_of(_Key(template.key, template))
+    _refuse(found, entailment)
     graph = found.graph if _is_plain(plan) else None
     stars = tuple(_standing_star(each, constants, graph) for each in found.stars)
     every = found.every or not all(_is_plain(each.compiled.plan) for each in stars)
@@ -71,12 +71,12 @@ def compile_standing(compiled: CompiledSubscription) -> StandingQuery:
     return StandingQuery(stars, None if every else graph, group, found.recounted, every, found.documents)
 
 
-def _refuse(template: Template, entailment: Entailment) -> None:
+def _refuse(found: _TemplateStars, entailment: Entailment) -> None:
     if entailment is not Entailment.NONE:
         raise QueryRefused("a taxonomy", "it is not read in repository scope yet", _HINT)
-    if called_operators(template):
+    if found.calls:
         raise QueryRefused("an operator", "operators are not asked in repository scope yet", _HINT)
-    if any(call.function == "NOW" for call in calls_in(template.query.pattern)):
+    if found.reads_clock:
         raise QueryRefused("NOW()", "the answer would change without an event", _HINT)
 
 
@@ -100,6 +100,9 @@ class _TemplateStars(NamedTuple):
     documents: bool
     graph: JoinGraph | None
     recounted: bool
+    calls: bool
+    """Whether the query calls operators."""
+    reads_clock: bool
 
 
 @lru_cache(maxsize=PLANS_LIMIT)
@@ -115,7 +118,9 @@ def _stars_of(wanted: _Key) -> _TemplateStars:
         seeds = tuple(seed for seed in star.seeds if seed[1] in certain)
         found.append(_TemplateStar(star._replace(seeds=seeds), narrow, bare, _slots_in(star.query)))
     graph = None if shape.sliced or template.query.form == "ask" else join_graph(shape.body)
-    return _TemplateStars(tuple(found), every, documents, graph, _is_recounted(template.query, shape, graph))
+    reads_clock = any(call.function == "NOW" for call in calls_in(template.query.pattern))
+    recounted, calls = _is_recounted(template.query, shape, graph), bool(called_operators(template))
+    return _TemplateStars(tuple(found), every, documents, graph, recounted, calls, reads_clock)
 
 
 def _standing_star(found: _TemplateStar, constants: tuple[str, ...], graph: JoinGraph | None) -> StandingStar:
@@ -131,9 +136,8 @@ def _is_recounted(query: Query, shape: Shape, graph: JoinGraph | None) -> bool:
     """Whether a distinct row may have a solution beyond the subjects that changed."""
     if graph is None or not shape.distinct:
         return False
-    return not any(isinstance(each, Variable) and each in query.variables for each in graph.subjects[:1]) or (
-        len(graph.subjects) > 1
-    )
+    (subject, *others) = graph.subjects
+    return bool(others) or not (isinstance(subject, Variable) and subject in query.variables)
 
 
 def _slots_in(query: Query) -> tuple[int, ...]:
