@@ -50,6 +50,8 @@ class Undecided:
     """Index into the batch."""
     registration: int
     reason: str
+    by_removal: bool = False
+    """Whether the event was a removal (`ChangeKind.by_removal`)."""
 
 
 class Pairs(NamedTuple):
@@ -182,7 +184,7 @@ class MatchedBatch:
     def undecided_at(self, publications: Sequence[Publication]) -> tuple[PairReason, ...]:
         """The undecided pairs by position; `publications` are those of the batch."""
         return tuple(
-            PairReason(publications[pair.publication].position, pair.registration, pair.reason)
+            PairReason(publications[pair.publication].position, pair.registration, pair.reason, pair.by_removal)
             for pair in self.undecided
         )
 

@@ -88,7 +88,7 @@ class Notification(Answered):
 
 
 class UndecidedPair(NamedTuple):
-    """A pair that was not decided, under the id that its notification would have had."""
+    """A pair that was not decided, under the id that a notification of rows added would have had."""
 
     position: int
     id: str

@@ -16,6 +16,7 @@ from outbox_samples import AT, batch, names
 from triplecast.errors import StorageFault
 from triplecast.model.algebra import from_ntriples
 from triplecast.model.match import CHANGE_NUMBER, CHANGES, changed_bindings, notification_id
+from triplecast.model.open_rows import PairReason
 from triplecast.outbox import Notification, Outbox, OutboxBatch, PublicationName, chunks
 
 ONE, TWO = '[{"x":"<urn:1>"}]', '[{"x":"<urn:2>"},{"x":"<urn:3>"}]'
@@ -119,6 +120,26 @@ def test_withheld_rows_keep_what_they_say(tmp_path: Path) -> None:
     with Outbox.open(tmp_path) as outbox:
         outbox.settle(batch([]), 1, names)
         assert told(outbox.notifications()) == expected(2)
+
+
+def test_an_undecided_removal_has_no_id_of_the_publication_that_it_ends(tmp_path: Path) -> None:
+    """The first event was told and the third is undecided; both are of one version and registration."""
+    pairs = [PairReason(1, 2, "slow"), PairReason(4, 1, "slow", True), PairReason(4, 2, "slow", True)]
+    with Outbox.open(tmp_path) as outbox:
+        made = events(1, 4)
+        rows = made.only(made.position == 1).only(np.array([True, False, False]))
+        outbox.commit(replace(rows, undecided=tuple(pairs)), 4, names)
+    with Outbox.read_only(tmp_path) as follower:
+        follower.check()
+        (row,), undecided = follower.notifications(), follower.undecided()
+    assert [(pair.position, pair.version, pair.registration) for pair in undecided] == [(1, 1, 2), (4, 1, 1), (4, 1, 2)]
+    by_removal = CHANGE_NUMBER["added", True]
+    assert [pair.id for pair in undecided] == [
+        notification_id("urn:graph", 1, 2),
+        notification_id("urn:graph", 1, 1, by_removal),
+        notification_id("urn:graph", 1, 2, by_removal),
+    ]
+    assert row.id not in {pair.id for pair in undecided}
 
 
 def test_a_number_that_no_kind_has_is_refused_and_told_as_damage(
