@@ -40,7 +40,7 @@ def with_answers(
     order = np.lexsort((registration, publication))
     undecided = [replace(pair, publication=int(of_batch[pair.publication])) for pair in matched.undecided]
     undecided += [
-        Undecided(places[event.name.position], each.registration, each.reason)
+        Undecided(places[event.name.position], each.registration, each.reason, event.removal)
         for event in answers
         for each in event.undecided
     ]

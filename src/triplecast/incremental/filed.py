@@ -23,7 +23,7 @@ from triplecast.match import Matcher
 from triplecast.repository.store import Change, Store, TripleSource, id_of
 
 
-class Found(NamedTuple):
+class Concerned(NamedTuple):
     """What an event concerns, by registration."""
 
     rows: Mapping[int, RowsChanged]
@@ -34,7 +34,7 @@ class Found(NamedTuple):
     """Nothing is known of what changed."""
 
 
-NOTHING_FOUND = Found({}, {}, ())
+NOT_CONCERNED = Concerned({}, {}, ())
 
 
 class _StarOf(NamedTuple):
@@ -93,7 +93,7 @@ class FiledQueries:
                 del self._owners[star.key]
                 self._stars.remove(star.key)
 
-    def find(self, store: Store, change: Change) -> Found:
+    def find(self, store: Store, change: Change) -> Concerned:
         """What the store's last change concerns."""
         touched = {*np.unique(np.concatenate([change.added[:, 0], change.removed[:, 0]])).tolist()}
         subjects = subjects_of(store, touched, change)
@@ -111,9 +111,9 @@ class FiledQueries:
                     stars.setdefault(owner.registration, {})[owner.number] = changed[key]
         around = self._around(nodes, touched, store, change, whole)
         if around is None:
-            return Found({}, stars, whole)
+            return Concerned({}, stars, whole)
         rows, more = self._answers.changed(subjects if around == touched else subjects_of(store, around, change))
-        return Found(rows, stars, whole.union(more))
+        return Concerned(rows, stars, whole.union(more))
 
     def _around(
         self, nodes: Iterable[_NodeOf], touched: set[int], store: Store, change: Change, whole: set[int]

@@ -15,7 +15,7 @@ from triplecast.index.merge import MERGE_LIMIT, DueSegments, RebuiltSegment
 from triplecast.journal import Journal, JournalFile
 from triplecast.languages import parse_template
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
-from triplecast.model.subscription import PUBLICATION, Registration
+from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.operators.failure_hints import missing_modules
 from triplecast.registry.bulk import return_memory
 
@@ -222,7 +222,7 @@ def update_index(
     """
     changed = False
     for (added, removed), upto in journal.registry_slices(index.covers, journal.head(), AT_ONCE):
-        own = [found for found in added if found.subscription.scope == PUBLICATION]
+        own = [found for found in added if found.subscription.scope != REPOSITORY]
         needed = [found for found in own if found.removed is None or found.removed > matched]
         index.apply(needed, removed, upto, matched, compiler)
         changed = True

@@ -186,7 +186,7 @@ def test_after_a_cancel_nothing_new() -> None:
 def test_what_is_not_built_is_refused_by_name() -> None:
     with Engine() as engine:
         for refused, named in (
-            ({"scope": "repository"}, "repository"),
+            ({"scope": "galaxy"}, "galaxy"),
             ({"entailment": "owl"}, "owl"),
             ({"language": "rule"}, "rule"),
         ):

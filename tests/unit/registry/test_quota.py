@@ -152,9 +152,9 @@ def test_statistics_say_who_stands_and_who_decided(tmp_path: Path) -> None:
 
 
 def test_what_this_version_does_not_ask_is_counted_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "refuse_unbuilt", lambda subscription: None)
+    monkeypatch.setattr(compiled, "refuse_scope", lambda subscription: None)
     with Engine.open(tmp_path, broad_per_owner=1) as engine:
-        engine.subscribe(BROAD, scope="repository")
+        engine.subscribe(BROAD, scope="a scope to come")
         engine.subscribe(TITLES)
     monkeypatch.undo()
     with Engine.open(tmp_path, broad_per_owner=1) as engine:

@@ -21,7 +21,7 @@ from triplecast.incremental.difference import (
     change_text,
     whole_answer,
 )
-from triplecast.incremental.filed import NOTHING_FOUND, FiledQueries, lacks_constants
+from triplecast.incremental.filed import NOT_CONCERNED, FiledQueries, lacks_constants
 from triplecast.incremental.restriction import Seeds
 from triplecast.journal import JournalFile
 from triplecast.languages import fill
@@ -162,7 +162,7 @@ class StandingQueries:
             return
         store = self._repository.store
         touched = bool(len(change.added) or len(change.removed))
-        found = self._filed.find(store, change) if touched else NOTHING_FOUND
+        found = self._filed.find(store, change) if touched else NOT_CONCERNED
         whole = {*found.whole}
         whole |= {number for number in self._anytime if touched or self._live[number].query.documents}
         told: list[AnswerChanged] = []
