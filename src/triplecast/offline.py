@@ -64,9 +64,10 @@ class MatchedDocuments:
         """Each match, in order; `subscriptions` are those that were matched."""
         for row, (place, number) in enumerate(zip(self.matched.publication, self.matched.registration, strict=True)):
             of, definition = self.publications[place], subscriptions[number - 1]
-            change, text = CHANGES[self.matched.change[row]], self.matched.bindings_of(row).decode()
-            id = notification_id(of.graph, of.version, int(number), change)
-            yield OfflineMatch(of.graph, definition.name, change, Recorded(definition, self.operators, text, id))
+            change, text = int(self.matched.change[row]), self.matched.bindings_of(row).decode()
+            word, id = CHANGES[change].word, notification_id(of.graph, of.version, int(number), change)
+            recorded = Recorded(definition, self.operators, text, id, word)
+            yield OfflineMatch(of.graph, definition.name, word, recorded)
 
 
 def check_places(paths: Sequence[Path]) -> tuple[str, ...]:

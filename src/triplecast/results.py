@@ -1,7 +1,8 @@
 """Recorded answers, read: as terms, in the order of SELECT, and as SPARQL 1.1 Query Results JSON (W3C, 2013).
 
 What matching records is a list of objects from variable to the N-Triples form of its term, by name
-(`MatchedBatch.bindings`); the names in the order of SELECT, and the form, are in the query.
+(`MatchedBatch.bindings`); the names in the order of SELECT, and the form, are in the query. Which of the rows were
+added and which removed is in the change (`model.match.ChangeKind.word`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from pyoxigraph import BlankNode, NamedNode, Triple
@@ -21,6 +23,7 @@ from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import Subscription
 
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
+_ADDED, _REMOVED = "+", "-"
 
 
 class Head(NamedTuple):
@@ -60,9 +63,31 @@ def seen_head(solutions: Iterable[Mapping[str, object]]) -> Head:
     return Head("select", tuple(sorted({name for solution in solutions for name in solution})))
 
 
-def read_bindings(recorded: str) -> list[dict[str, Term]]:
-    """The solutions in canonical order; an unbound variable is absent."""
-    return [{name: from_ntriples(term) for name, term in solution.items()} for solution in json.loads(recorded)]
+class RecordedRows(NamedTuple):
+    """Recorded solutions, each list in canonical order: from variable to the N-Triples form of its term."""
+
+    added: list[dict[str, str]]
+    removed: list[dict[str, str]]
+
+    @classmethod
+    def read(cls, recorded: str, change: str) -> RecordedRows:
+        """Read what is recorded of a match: the rows that were ``added`` or ``removed``, or for ``changed`` both."""
+        found = json.loads(recorded)
+        if change == "changed":
+            return cls(found["added"], found["removed"])
+        return cls([], found) if change == "removed" else cls(found, [])
+
+    def answers(self, head: Head | None) -> dict[str, object]:
+        """``answer``, of the rows added, and where rows were removed ``removed``, of these, as `results_json` has
+        them; without a head the names are those that the rows have."""
+        head = head or seen_head([*self.added, *self.removed])
+        row: dict[str, object] = {"answer": results_json(head, self.added)}
+        return row | {"removed": results_json(head, self.removed)} if self.removed else row
+
+
+def read_terms(solutions: Iterable[Mapping[str, str]]) -> list[dict[str, Term]]:
+    """The solutions as terms; an unbound variable is absent."""
+    return [{name: from_ntriples(term) for name, term in solution.items()} for solution in solutions]
 
 
 def results_json(head: Head, solutions: Sequence[Mapping[str, str]]) -> dict[str, object]:
@@ -99,46 +124,72 @@ class Recorded(NamedTuple):
     json: str
     id: str
     """The notification's, which labels the blank nodes of a CONSTRUCT's template (semantics 1.4)."""
+    change: str = "added"
+    """Whether the rows were ``added``, ``removed``, or some of each: ``changed``."""
+
+    @property
+    def rows(self) -> RecordedRows:
+        return RecordedRows.read(self.json, self.change)
 
     @property
     def answer(self) -> dict[str, object]:
-        """The solutions in SPARQL 1.1 Query Results JSON."""
-        solutions = json.loads(self.json)
-        return results_json(head_of(self.definition, self.operators, solutions), solutions)
+        """The rows added in SPARQL 1.1 Query Results JSON."""
+        rows = self.rows
+        return results_json(self._head(rows), rows.added)
 
     @property
     def graph(self) -> list[Triple]:
-        """The triples of a CONSTRUCT, sorted by their text, each once; none for another form and without a query."""
+        """The triples that the rows added give a CONSTRUCT, sorted by their text, each once; none for another form and
+        without a query. Those of rows removed are not told: rows that stay may give the same."""
         from triplecast.evaluate.solutions import construct
 
         if self.definition is None:
             return []
         query = parse_query(self.definition.text, self.definition.language, self.definition.name, self.operators)
-        return construct(query.template, read_bindings(self.json), self.id)
+        return construct(query.template, read_terms(self.rows.added), self.id)
 
     def row(self) -> dict[str, object]:
-        """What JSON says of it: ``answer``, and for a CONSTRUCT ``graph``, its triples as N-Triples."""
-        solutions = json.loads(self.json)
-        head = head_of(self.definition, self.operators, solutions)
-        row: dict[str, object] = {"answer": results_json(head, solutions)}
+        """What JSON says of it: ``answer``, where rows were removed ``removed``, and for a CONSTRUCT ``graph``, its
+        triples as N-Triples."""
+        rows = self.rows
+        head = self._head(rows)
+        row = rows.answers(head)
         return row | {"graph": graph_text(self.graph)} if head.form == "construct" else row
 
-    def html(self, title: str) -> str:
-        """A table of the solutions below a title."""
-        solutions = json.loads(self.json)
-        names = head_of(self.definition, self.operators, solutions).variables
-        return table_html(title, names, ([each.get(name, "") for name in names] for each in solutions if names))
+    def html(self, subscription: str, publication: str) -> str:
+        """A table of the solutions below a title. Where rows were removed, the first column has their signs."""
+        rows = self.rows
+        names = self._head(rows).variables
+        if self.change == "added":
+            cells = ([each.get(name, "") for name in names] for each in rows.added if names)
+            return table_html(f"{subscription} matches {publication}", names, cells)
+        signed = chain(((_ADDED, each) for each in rows.added), ((_REMOVED, each) for each in rows.removed))
+        cells = ([sign, *(each.get(name, "") for name in names)] for sign, each in signed)
+        return table_html(f"{subscription}: rows {self.change} by {publication}", ("", *names), cells)
 
-    def first(self) -> tuple[str, int]:
-        """The first solution as a line, in the order of SELECT, and how many more there are."""
-        solutions = json.loads(self.json)
-        head = head_of(self.definition, self.operators, solutions[:1])
-        bound = [f"?{name}={solutions[0][name]}" for name in head.variables if name in solutions[0]]
-        return " ".join(bound) or "yes", len(solutions) - 1
+    def firsts(self) -> list[tuple[str, int]]:
+        """The first row added and the first one removed, as far as there are such: each as a line in the order of
+        SELECT, with a sign before it unless rows were added only, and how many more there are."""
+        rows = self.rows
+        names = self._head(RecordedRows(rows.added[:1], rows.removed[:1])).variables
+        found = []
+        for sign, solutions in ((_ADDED, rows.added), (_REMOVED, rows.removed)):
+            if solutions:
+                bound = " ".join(f"?{name}={solutions[0][name]}" for name in names if name in solutions[0]) or "yes"
+                found.append((bound if self.change == "added" else f"{sign} {bound}", len(solutions) - 1))
+        return found
+
+    def first(self) -> str:
+        """What `firsts` shows, without the counts."""
+        return " ".join(line for line, _ in self.firsts())
+
+    def _head(self, rows: RecordedRows) -> Head:
+        return head_of(self.definition, self.operators, [*rows.added, *rows.removed])
 
 
 class Answered:
-    """What is read of a recorded answer, each time it is asked for."""
+    """What is read of a recorded answer, each time it is asked for: the rows that one event added to the answer and
+    removed from it. A match of one publication has only rows added, which are its whole answer."""
 
     __slots__ = ()
     json: str
@@ -149,19 +200,30 @@ class Answered:
         raise NotImplementedError
 
     @property
+    def added(self) -> list[dict[str, Term]]:
+        """The solutions added, in canonical order; an unbound variable is absent. None where `change` is
+        ``removed``."""
+        return read_terms(self.recorded.rows.added)
+
+    @property
+    def removed(self) -> list[dict[str, Term]]:
+        """The solutions removed, likewise. None where `change` is ``added``."""
+        return read_terms(self.recorded.rows.removed)
+
+    @property
     def bindings(self) -> list[dict[str, Term]]:
-        """The solutions in canonical order; an unbound variable is absent."""
-        return read_bindings(self.json)
+        """`added`, under the name that it has where rows are never removed."""
+        return self.added
 
     @property
     def answer(self) -> dict[str, object]:
-        """The solutions in SPARQL 1.1 Query Results JSON."""
+        """The solutions added in SPARQL 1.1 Query Results JSON."""
         return self.recorded.answer
 
     @property
     def graph(self) -> list[Triple]:
-        """The triples of a ``CONSTRUCT``, sorted by their text, each once; none for another form, and none without a
-        query."""
+        """The triples of a ``CONSTRUCT`` from the solutions added, sorted by their text, each once; none for another
+        form, and none without a query."""
         return self.recorded.graph
 
 

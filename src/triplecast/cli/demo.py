@@ -83,7 +83,7 @@ class _Matched(NamedTuple):
         return {"subscription": self.subscription, "query": self.query, "matches": self.matches, "example": example}
 
     def example(self) -> str:
-        return clip(self.first.recorded.first()[0], 64) if self.first else ""
+        return clip(self.first.recorded.first(), 64) if self.first else ""
 
 
 def _count(notifications: Iterable[Notification], subscriptions: Path) -> list[_Matched]:

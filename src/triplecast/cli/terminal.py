@@ -54,9 +54,8 @@ def describe_undecided(graph: str, name: str, reason: str) -> str:
 
 
 def describe_answer(recorded: Recorded) -> str:
-    """The first solution, cut at a terminal, and how many more there are."""
-    line, more = recorded.first()
-    return clip(line) + (f" (+{more} more)" if more else "")
+    """The first solution, of those added and of those removed, cut at a terminal, and how many more there are."""
+    return "  ".join(clip(line) + (f" (+{more} more)" if more else "") for line, more in recorded.firsts())
 
 
 def count_of(number: int, noun: str, plural: str = "") -> str:

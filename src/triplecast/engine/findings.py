@@ -149,11 +149,11 @@ class _Matches:
 
     def make(self, row: int) -> Match:
         place, number, change, sheet = (int(column[row]) for column in self._columns)
-        (_, graph, version), query, changed = self._names[place], self._subscriptions[number], CHANGES[change]
+        (_, graph, version), query, word = self._names[place], self._subscriptions[number], CHANGES[change].word
         start, end = self._offsets[sheet : sheet + 2].tolist()
-        id = notification_id(graph, version, number, changed)
+        id = notification_id(graph, version, number, change)
         text = self._store.get(start, end - start).decode()
-        return Match(query.name, number, graph, version, changed, id, text, query, self._operators)
+        return Match(query.name, number, graph, version, word, id, text, query, self._operators)
 
 
 class _Undecided:

@@ -53,7 +53,7 @@ class LoadedTaxonomy:
 
 @dataclass(frozen=True, slots=True)
 class Match(Answered):
-    """A subscription that matches a publication."""
+    """A subscription that matches a publication, or whose answer over the repository an event changed."""
 
     subscription: str
     """The subscriber's name for it."""
@@ -62,10 +62,11 @@ class Match(Answered):
     """The graph IRI."""
     version: int
     change: str
+    """``added``, ``removed``, or ``changed`` for both: what became of the rows."""
     notification: str
     """The notification's id, which never changes."""
     json: str = field(repr=False)
-    """The solutions as written in the outbox."""
+    """The solutions as written in the outbox (`Notification.json`)."""
     definition: Subscription = field(repr=False)
     """As its owner wrote it."""
     operators: OperatorSet = field(repr=False, compare=False)
@@ -74,10 +75,10 @@ class Match(Answered):
     @property
     def recorded(self) -> Recorded:
         """The answer with its query, as commands show it."""
-        return Recorded(self.definition, self.operators, self.json, self.notification)
+        return Recorded(self.definition, self.operators, self.json, self.notification, self.change)
 
     def _repr_html_(self) -> str:
-        return self.recorded.html(f"{self.subscription} matches {self.publication} v{self.version}")
+        return self.recorded.html(self.subscription, f"{self.publication} v{self.version}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,4 +130,4 @@ _ONE = MappingProxyType({"publications": "publication", "matches": "match", "rej
 
 def match_cells(matches: Iterable[Match]) -> Iterator[tuple[str, str, str]]:
     """What a notebook shows of matches."""
-    return ((each.publication, each.subscription, each.recorded.first()[0]) for each in matches)
+    return ((each.publication, each.subscription, each.recorded.first()) for each in matches)

@@ -14,7 +14,6 @@ from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.kernels.sheets import BACKSLASH, QUOTE, SheetLimits, Sheets
 from triplecast.kernels.words import copy_numbers, count_low_zeros, load_word, multiply_fold
 
-_REMOVED = np.frombuffer(b"-removed", np.uint8)
 _SEED, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
@@ -259,18 +258,32 @@ def _digest(text: U8, start: int, end: int) -> np.uint64:
     return state
 
 
+class RowIds(NamedTuple):
+    """What the ids of rows are made of (`model.match.pair_id`)."""
+
+    keys: U8
+    """32 bytes for each publication."""
+    suffixes: U8
+    """Those of the kinds of change, one after the other."""
+    suffix_ends: I64
+    """[kinds + 1]"""
+    publication: I64
+    """Of each row, as `registration` and `change` are."""
+    registration: I64
+    change: U8
+
+
 @njit
-def write_ids(keys: U8, publication: I64, registration: I64, change: U8) -> tuple[U8, I64]:
-    """Write the ids of notifications (`model.match.pair_id`), given the 32 bytes of each publication's key; return them
-    and [rows + 1] where each begins."""
-    ends = np.zeros(len(registration) + 1, np.int64)
-    text = np.empty(len(registration) * (32 + 1 + 19 + len(_REMOVED)), np.uint8)
+def write_ids(rows: RowIds) -> tuple[U8, I64]:
+    """Write the ids of notifications; return them and [rows + 1] where each begins."""
+    ends = np.zeros(len(rows.registration) + 1, np.int64)
+    text = np.empty(len(rows.registration) * (32 + 1 + 19) + _suffix_bytes(rows), np.uint8)
     filled = 0
-    for row in range(len(registration)):
-        copy_numbers(text, filled, keys, 32 * publication[row], 32)
+    for row in range(len(rows.registration)):
+        copy_numbers(text, filled, rows.keys, 32 * rows.publication[row], 32)
         text[filled + 32] = ord("-")
         filled += 33
-        left = np.uint64(registration[row])
+        left = np.uint64(rows.registration[row])
         digits, bound = 1, np.uint64(10)
         while left >= bound and digits < 19:
             bound *= np.uint64(10)
@@ -279,11 +292,19 @@ def write_ids(keys: U8, publication: I64, registration: I64, change: U8) -> tupl
             text[filled + digits - 1 - at] = ord("0") + left % np.uint64(10)
             left //= np.uint64(10)
         filled += digits
-        if change[row]:
-            copy_numbers(text, filled, _REMOVED, 0, 8)
-            filled += 8
+        start, end = rows.suffix_ends[rows.change[row]], rows.suffix_ends[rows.change[row] + 1]
+        copy_numbers(text, filled, rows.suffixes, start, end - start)
+        filled += end - start
         ends[row + 1] = filled
     return text[:filled], ends
+
+
+@inlined
+def _suffix_bytes(rows: RowIds) -> int:
+    total = 0
+    for change in rows.change:
+        total += rows.suffix_ends[change + 1] - rows.suffix_ends[change]
+    return total
 
 
 def warm_up() -> None:
@@ -294,5 +315,5 @@ def warm_up() -> None:
     json, _ = render_sheets(sheets, empty_answers(), empty_terms(), limits)
     write_rows(sheets, empty_answers(), empty_terms(), limits, runs, none, make_work(0, 0))
     gather(json, wide, wide, json, wide)
-    write_ids(json, wide, wide, json)
+    write_ids(RowIds(json, json, np.zeros(1, np.int64), wide, wide, np.zeros(0, np.uint8)))
     digest_rows(np.zeros(2, np.int64), RowColumns(wide, np.zeros(0, np.uint8), none, np.zeros(1, np.int64), json))

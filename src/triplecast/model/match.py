@@ -50,6 +50,8 @@ class Undecided:
     """Index into the batch."""
     registration: int
     reason: str
+    by_removal: bool = False
+    """Whether the event was a removal (`ChangeKind.by_removal`)."""
 
 
 class Pairs(NamedTuple):
@@ -149,7 +151,8 @@ NO_CONDITIONS: Mapping[int, PublicationConditions] = MappingProxyType({})
 class MatchedBatch:
     """Matches of a batch, sorted by (publication, registration); row i has bindings
     ``bindings[offsets[sheet[i]]:offsets[sheet[i] + 1]]``: UTF-8 JSON, a list of objects from variable name to the
-    N-Triples form of its term, keys sorted, solutions in canonical order (semantics 1.4), no white space."""
+    N-Triples form of its term, keys sorted, solutions in canonical order (semantics 1.4), no white space. A row that
+    is ``changed`` has two such lists (`changed_bindings`)."""
 
     publication: NDArray[np.int32]
     registration: NDArray[np.int64]
@@ -181,7 +184,7 @@ class MatchedBatch:
     def undecided_at(self, publications: Sequence[Publication]) -> tuple[PairReason, ...]:
         """The undecided pairs by position; `publications` are those of the batch."""
         return tuple(
-            PairReason(publications[pair.publication].position, pair.registration, pair.reason)
+            PairReason(publications[pair.publication].position, pair.registration, pair.reason, pair.by_removal)
             for pair in self.undecided
         )
 
@@ -190,8 +193,36 @@ class MatchedBatch:
         return self.bindings[self.offsets[sheet] : self.offsets[sheet + 1]].tobytes()
 
 
-CHANGES = ("added", "removed")
-"""What a notification can say of its rows, by the number that columns have for it."""
+class ChangeKind(NamedTuple):
+    """What a notification says of its rows, and of which event."""
+
+    word: str
+    """``added``, ``removed``, or ``changed``: some rows were added and others removed."""
+    by_removal: bool
+    """Whether the event is the removal of the version that the notification names, not its publication."""
+    suffix: str
+    """The end of the notification's id, by which those of a version's two events differ."""
+
+
+CHANGES = (
+    ChangeKind("added", False, ""),
+    ChangeKind("removed", False, "-removed"),
+    ChangeKind("changed", False, "-changed"),
+    ChangeKind("added", True, "-end"),
+    ChangeKind("removed", True, "-end-removed"),
+    ChangeKind("changed", True, "-end-changed"),
+)
+"""By the number that columns have for them, which is stored."""
+
+CHANGE_NUMBER: Mapping[tuple[str, bool], int] = MappingProxyType(
+    {(kind.word, kind.by_removal): number for number, kind in enumerate(CHANGES)}
+)
+"""By word, and whether the event is a removal."""
+
+
+def changed_bindings(added: bytes, removed: bytes) -> bytes:
+    """Return the bindings of a row that is ``changed``; those of the other words are the list of solutions alone."""
+    return b'{"added":%b,"removed":%b}' % (added, removed)
 
 
 def publication_key(graph: str, version: int) -> str:
@@ -199,11 +230,11 @@ def publication_key(graph: str, version: int) -> str:
     return hashlib.blake2b(f"added\n{version}\n{graph}".encode(), digest_size=16).hexdigest()
 
 
-def pair_id(key: str, registration: int, change: str = "added") -> str:
-    """Return the id of a notification of the publication that has `key`."""
-    return f"{key}-{registration}" if change == "added" else f"{key}-{registration}-{change}"
+def pair_id(key: str, registration: int, change: int = 0) -> str:
+    """Return the id of a notification of the publication that has `key`; `change` is its number in `CHANGES`."""
+    return f"{key}-{registration}{CHANGES[change].suffix}"
 
 
-def notification_id(graph: str, version: int, registration: int, change: str = "added") -> str:
+def notification_id(graph: str, version: int, registration: int, change: int = 0) -> str:
     """Return the one permanent id of (registration, graph, version, change) (semantics 9.6)."""
     return pair_id(publication_key(graph, version), registration, change)

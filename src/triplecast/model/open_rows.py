@@ -36,6 +36,8 @@ class PairReason(NamedTuple):
     registration: int
     reason: str = ""
     """Empty where operators were not called yet."""
+    by_removal: bool = False
+    """Whether it is of the removal of the version that the position names (`model.match.ChangeKind`)."""
 
 
 class OpenRows(NamedTuple):

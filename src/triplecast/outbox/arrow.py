@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from triplecast.kernels.layout import I32
-from triplecast.kernels.render import write_ids
+from triplecast.kernels.render import RowIds, write_ids
 from triplecast.model.match import CHANGES, publication_key
 from triplecast.outbox.selected import Selected
 
@@ -28,8 +28,12 @@ COLUMNS = pa.schema(
         ("accepted_at", _TEXT),
     ]
 )
-"""As the attributes of `Notification`; ``json`` holds the solutions as recorded. A cursor is the outbox's epoch and
+"""As the attributes of `Notification`; ``json`` holds the solutions as recorded, so ``change`` says which they are:
+a list of those added or removed, or an object of both lists. A cursor is the outbox's epoch and
 ``sequence``; the epoch is in the schema's metadata."""
+
+_SUFFIXES = np.frombuffer(bytearray("".join(kind.suffix for kind in CHANGES).encode()), np.uint8)
+_SUFFIX_ENDS = np.cumsum([0, *(len(kind.suffix) for kind in CHANGES)], dtype=np.int64)
 
 
 class RecordBatches:
@@ -59,7 +63,8 @@ def _record_batch(selected: Selected, subscriptions: pa.Array, owners: pa.Array)
     names = content.publications
     keys = "".join(publication_key(name.graph, name.version) for name in names).encode()
     registration, change = content.registration[rows], content.change[rows]
-    id_text, id_ends = write_ids(np.frombuffer(bytearray(keys), np.uint8), place, registration, change)
+    ids = RowIds(np.frombuffer(bytearray(keys), np.uint8), _SUFFIXES, _SUFFIX_ENDS, place, registration, change)
+    id_text, id_ends = write_ids(ids)
     of = place.astype(np.int32)
     sheets = pa.Array.from_buffers(
         pa.string(),
@@ -69,7 +74,7 @@ def _record_batch(selected: Selected, subscriptions: pa.Array, owners: pa.Array)
     arrays = [
         pa.array(selected.first + rows),
         pa.Array.from_buffers(pa.large_string(), len(rows), [None, pa.py_buffer(id_ends), pa.py_buffer(id_text)]),
-        _texts(change.astype(np.int32), CHANGES),
+        _texts(change.astype(np.int32), [kind.word for kind in CHANGES]),
         _texts(of, [name.graph for name in names]),
         pa.array(np.array([name.version for name in names], np.int64)[place]),
         pa.array(np.array([name.position for name in names], np.int64)[place]),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.kernels.render import join_sheets
-from triplecast.model.match import MatchedBatch
+from triplecast.model.match import CHANGES, MatchedBatch
 from triplecast.model.open_rows import PairReason
 from triplecast.model.publication import Publication
 
@@ -41,6 +41,12 @@ def distinct(ascending: NDArray[np.int64]) -> list[int]:
     if not len(ascending) or ascending[0] == ascending[-1]:
         return list(ascending[:1].tolist())
     return list(ascending[np.flatnonzero(np.diff(ascending, prepend=ascending[0] - 1))].tolist())
+
+
+def check_changes(change: NDArray[np.uint8]) -> None:
+    """Raise ValueError for a number that is not in `model.match.CHANGES`, which kernels would read beyond."""
+    if change.max(initial=0) >= len(CHANGES):
+        raise ValueError(f"a row of an outbox has a change of number {change.max()}, which is not known")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,7 @@ class OutboxBatch:
             raise ValueError("a row of an outbox batch has a sheet that the batch does not have")
         if any(one.position >= other.position for one, other in pairwise(self.publications)):
             raise ValueError("positions of an outbox batch must increase")
+        check_changes(self.change)
         position, registration = self.position, self.registration
         alike = position[1:] == position[:-1]
         if not ((position[1:] > position[:-1]) | (alike & (registration[1:] > registration[:-1]))).all():

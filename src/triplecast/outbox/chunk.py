@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from triplecast.kernels.layout import I64
 from triplecast.kernels.render import RowColumns, digest_rows
 from triplecast.model.open_rows import PairReason
-from triplecast.outbox.batch import OutboxBatch, PublicationName
+from triplecast.outbox.batch import OutboxBatch, PublicationName, check_changes
 from triplecast.outbox.distinct import distinct
 
 CHUNK_BYTES = 32 << 20
@@ -99,6 +99,7 @@ def read_chunk(body: bytes) -> Chunk:
     counts, lengths = take(np.uint32, publications), take(np.uint32, 2 * publications)
     sheet = take(np.int32, rows)
     change = take(np.uint8, rows).copy() if flags & _CHANGES else np.zeros(rows, np.uint8)
+    check_changes(change)
     ends = np.cumsum(lengths, dtype=np.int64) + place
     texts = [body[end - length : end].decode() for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)]
     names = zip(numbers, texts[::2], texts[1::2], strict=True)

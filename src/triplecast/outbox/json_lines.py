@@ -3,7 +3,6 @@ such pieces."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from json.encoder import encode_basestring
 
@@ -20,7 +19,7 @@ from triplecast.outbox.distinct import distinct
 from triplecast.outbox.notification import Cursor, Definitions
 from triplecast.outbox.read_names import ReadNames
 from triplecast.outbox.selected import Selected
-from triplecast.results import Head, Recorded, known_head, results_json, seen_head
+from triplecast.results import Head, Recorded, RecordedRows, known_head
 
 _AT_ONCE = 32_768
 """Rows whose lines are made together, at most;"""
@@ -43,8 +42,8 @@ class JsonLines:
         """Of a registration's query, its number among `_heads`."""
         self._graphs: dict[int, Subscription] = {}
         """Queries that construct graphs."""
-        self._ends: dict[tuple[Head | None, str], str] = {}
-        """Short ends of lines, by head and solutions."""
+        self._ends: dict[tuple[Head | None, str, str], str] = {}
+        """Short ends of lines, by head, change and solutions."""
 
     def write(self, selected: Selected) -> Iterator[tuple[Cursor, str]]:
         """Yield lines, each ended, with the cursor of the last one."""
@@ -65,14 +64,16 @@ class JsonLines:
         publications, place = distinct(selected.publication)
         named = [content.publications[each] for each in publications.tolist()]
         before = [f'","id":"{publication_key(each.graph, each.version)}-' for each in named]
-        middle = [_middle(each, change) for each in named for change in CHANGES]
+        change = content.change[rows]
+        changes = int(change.max(initial=0)) + 1
+        middle = [_middle(each, number) for each in named for number in range(changes)]
         after = [f',"accepted_at":{_text(each.accepted_at)},' for each in named]
         of_registration = [self._named[each] for each in registrations]
         ends, end, alone = self._answers(selected, registrations, of)
         for row in alone:
             end[row] = len(ends)
             ends.append(self._own_end(content, int(rows[row]), named[place[row]]))
-        middles = place * np.int32(len(CHANGES)) + content.change[rows]
+        middles = place * np.int32(changes) + change
         columns = (before, place), ([*map(str, registrations)], of), (middle, middles), (of_registration, of)
         sequences = [*map(str, (first + rows).tolist())]
         parts = ['{"sequence":', "", f',"cursor":"{epoch}:', *[""] * 7] * len(rows)
@@ -101,38 +102,40 @@ class JsonLines:
         """The ends of lines, and for each row the place of its own; and the rows that have none among these, as their
         graphs are made for them alone."""
         content, sheets = selected.content, len(selected.content.offsets) - 1
-        kind = np.array([*map(self._head.__getitem__, numbers)], np.int64)[of]
+        change = content.change[selected.rows]
+        changes = int(change.max(initial=0)) + 1
+        kind = np.array([*map(self._head.__getitem__, numbers)], np.int64)[of] * changes + change
         pairs, place = distinct(kind * sheets + content.sheet[selected.rows])
         by_kind, ends = [*self._heads], []
         kind, sheet = np.divmod(pairs, sheets)
-        for head, solutions in zip(map(by_kind.__getitem__, kind.tolist()), _solutions(content, sheet), strict=True):
+        for number, solutions in zip(kind.tolist(), _solutions(content, sheet), strict=True):
+            head, word = by_kind[number // changes], CHANGES[number % changes].word
             is_shared = head is None or head.form != "construct"
-            ends.append(self._shared_end(head, solutions) if is_shared else "")
+            ends.append(self._shared_end(head, word, solutions) if is_shared else "")
         alone = np.array([not end for end in ends], np.bool_)[place] if "" in ends else place[:0]
         return ends, place, np.flatnonzero(alone).tolist()
 
-    def _shared_end(self, head: Head | None, recorded: str) -> str:
+    def _shared_end(self, head: Head | None, change: str, recorded: str) -> str:
         """What sheets of many publications, or of one, may say alike."""
-        end = self._ends.get((head, recorded))
+        end = self._ends.get((head, change, recorded))
         if end is None:
-            solutions = json.loads(recorded)
-            end = _rest({"answer": results_json(head or seen_head(solutions), solutions)})
+            end = _rest(RecordedRows.read(recorded, change).answers(head))
             if len(self._ends) >= _AT_ONCE:
                 self._ends.clear()
             if len(end) < _SHORT:
-                self._ends[head, recorded] = end
+                self._ends[head, change, recorded] = end
         return end
 
     def _own_end(self, content: Chunk, row: int, publication: PublicationName) -> str:
-        registration, change = int(content.registration[row]), CHANGES[content.change[row]]
+        registration, change = int(content.registration[row]), int(content.change[row])
         id = pair_id(publication_key(publication.graph, publication.version), registration, change)
         (solutions,) = _solutions(content, content.sheet[row : row + 1])
-        return _rest(Recorded(self._graphs[registration], self._operators, solutions, id).row())
+        return _rest(Recorded(self._graphs[registration], self._operators, solutions, id, CHANGES[change].word).row())
 
 
-def _middle(publication: PublicationName, change: str) -> str:
-    suffix = pair_id("", 0, change)[2:]
-    said = f'{suffix}","change":"{change}","publication":{_text(publication.graph)},"version":{publication.version}'
+def _middle(publication: PublicationName, change: int) -> str:
+    kind, graph = CHANGES[change], _text(publication.graph)
+    said = f'{kind.suffix}","change":"{kind.word}","publication":{graph},"version":{publication.version}'
     return f'{said},"position":{publication.position},"registration":'
 
 

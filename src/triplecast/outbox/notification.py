@@ -49,13 +49,14 @@ class Cursor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Notification(Answered):
-    """What is recorded for a subscriber: a match of a publication."""
+    """What is recorded for a subscriber: a match of a publication, or a changed answer over the repository."""
 
     cursor: Cursor
     id: str
     position: int
-    """Of the publication in the journal."""
+    """Of the publication in the journal, or of its removal."""
     change: str
+    """``added``, ``removed``, or ``changed`` for both: what became of the rows."""
     publication: str
     """The graph IRI."""
     version: int
@@ -64,7 +65,8 @@ class Notification(Answered):
     """The subscriber's id for the subscription."""
     owner: str | None
     json: str
-    """The solutions as recorded: a list of objects from variable name to the N-Triples form of its term."""
+    """The solutions as recorded: a list of objects from variable name to the N-Triples form of its term; where
+    `change` is ``changed``, an object of two such lists, ``added`` and ``removed``."""
     accepted_at: str
     definition: Subscription | None = field(default=None, repr=False, compare=False)
     """As its owner wrote it; None where the reader was given no journal, or one that lacks it."""
@@ -79,14 +81,14 @@ class Notification(Answered):
     @property
     def recorded(self) -> Recorded:
         """The answer with its query, as commands show it."""
-        return Recorded(self.definition, self.operators, self.json, self.id)
+        return Recorded(self.definition, self.operators, self.json, self.id, self.change)
 
     def _repr_html_(self) -> str:
-        return self.recorded.html(f"{self.sequence}: {self.subscription} matches {self.publication} v{self.version}")
+        return self.recorded.html(f"{self.sequence}: {self.subscription}", f"{self.publication} v{self.version}")
 
 
 class UndecidedPair(NamedTuple):
-    """A pair that was not decided, under the id that its notification would have had."""
+    """A pair that was not decided, under the id that a notification of rows added would have had."""
 
     position: int
     id: str

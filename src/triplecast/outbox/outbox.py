@@ -351,7 +351,10 @@ class Outbox(OutboxReader):
     def _write_named(self, batch: OutboxBatch, undecided: Sequence[PairReason], names: Names) -> Sequence[range]:
         """Write undecided pairs and what these are of, and the names of registrations that rows and they have for the
         first time. Return whose names these are, which are known once this is committed."""
-        pairs = [(pair.position, int(pair.registration), bounded_reason(pair.reason)) for pair in undecided]
+        pairs = [
+            (pair.position, int(pair.registration), int(pair.by_removal), bounded_reason(pair.reason))
+            for pair in undecided
+        ]
         seen = batch.registration
         if pairs:
             seen = np.concatenate([seen, np.array([pair[1] for pair in pairs], np.int64)])

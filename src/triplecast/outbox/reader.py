@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from triplecast.end_mark import read_end_mark
 from triplecast.errors import InputError, StorageFault
-from triplecast.model.match import pair_id, publication_key
+from triplecast.model.match import CHANGE_NUMBER, pair_id, publication_key
 from triplecast.model.operators import NO_OPERATORS
 from triplecast.model.subscription import Subscription
 from triplecast.outbox.chunk import FILTERED
@@ -210,11 +210,11 @@ class OutboxReader(OutboxFile):
             named = dict(zip(numbers.tolist(), names.of(numbers), strict=True))
         self._check_writer()
         pairs = []
-        for position, registration, reason in rows:
+        for position, registration, by_removal, reason in rows:
             if position not in publications:
                 raise missing(where, f"publication {position}", "an undecided pair")
             _, graph, version, _ = publications[position]
-            id = pair_id(publication_key(graph, version), registration)
+            id = pair_id(publication_key(graph, version), registration, CHANGE_NUMBER["added", bool(by_removal)])
             name, owner = named[registration]
             pairs.append(UndecidedPair(position, id, graph, version, registration, name, owner, reason))
         return pairs

@@ -56,12 +56,11 @@ def made(selected: Selected, defined: Mapping[int, Subscription], operators: Ope
         if of != at:
             at, key = of, publication_key(publication.graph, publication.version)
         registration, (name, owner) = registrations[at_name], named[at_name]
-        change = CHANGES[number]
         yield Notification(
             Cursor(epoch, first + row),
-            pair_id(key, registration, change),
+            pair_id(key, registration, number),
             publication.position,
-            change,
+            CHANGES[number].word,
             publication.graph,
             publication.version,
             registration,

@@ -23,7 +23,7 @@ FIELDS = MappingProxyType(
     {
         "state": "epoch, told, progress, sequence, pruned, forgotten",
         "publication": "position, graph, version, accepted_at",
-        "undecided": "position, registration, reason",
+        "undecided": "position, registration, by_removal, reason",
         "names": "last, first, body",
         "open_pair": "position, registration",
         "withheld": "position, registration, change, bindings",
@@ -265,8 +265,8 @@ CREATE TABLE chunk(
 CREATE INDEX chunk_last ON chunk(last);
 CREATE INDEX late_chunk ON chunk(first_position) WHERE late = 1;
 CREATE TABLE undecided(
-    position INTEGER NOT NULL, registration INTEGER NOT NULL, reason TEXT NOT NULL, crc INTEGER NOT NULL,
-    PRIMARY KEY (position, registration)) WITHOUT ROWID;
+    position INTEGER NOT NULL, registration INTEGER NOT NULL, by_removal INTEGER NOT NULL, reason TEXT NOT NULL,
+    crc INTEGER NOT NULL, PRIMARY KEY (position, registration)) WITHOUT ROWID;
 CREATE TABLE names(last INTEGER PRIMARY KEY, first INTEGER NOT NULL, body BLOB NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE open_pair(
     position INTEGER NOT NULL, registration INTEGER NOT NULL, crc INTEGER NOT NULL,

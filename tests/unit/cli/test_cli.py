@@ -11,8 +11,10 @@ import pytest
 from tests.unit.outbox.outbox_samples import batch, names
 from triplecast.cli import main
 from triplecast.kernels.compiling import FIRST, LATER, compile_kernels
-from triplecast.model.match import MatchStats
-from triplecast.model.subscription import SubscriptionCounts
+from triplecast.model.match import MatchStats, changed_bindings
+from triplecast.model.subscription import NamedRegistrations, SubscriptionCounts
+from triplecast.outbox import Outbox, OutboxBatch, PublicationName
+from triplecast.outbox.batch import OutboxRow
 
 RECORD = """@prefix dcterms: <http://purl.org/dc/terms/> .
 <https://example.org/1> dcterms:title "Air" ; dcterms:extent 5 ."""
@@ -331,3 +333,21 @@ def test_a_taxonomy_in_which_nothing_is_under_anything_is_told(desk: Path, capsy
     assert "--broader reads skos:broader too" in err
     assert match(desk, "--taxonomy", str(concepts), "--broader") == 0
     assert "the taxonomy has no effect" not in capsys.readouterr().err
+
+
+def test_notifications_show_removed_rows_as_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = [b'[{"x":"<urn:1>"}]', b'[{"x":"<urn:2>"},{"x":"<urn:3>"}]']
+    rows = [OutboxRow(at, 5, at - 1, text.decode()) for at, text in enumerate([*texts, changed_bindings(*texts)], 1)]
+    publications = {at: PublicationName(at, "urn:g", at, "2026-11-21T08:00:00.000000Z") for at in (1, 2, 3)}
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(OutboxBatch.of_rows(rows, publications), 3, lambda _: [NamedRegistrations(5, ["rail"], [None])])
+    assert main(["notifications", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "1  rail  urn:g v1  ?x=<urn:1>",
+        "2  rail  urn:g v2  - ?x=<urn:2> (+1 more)",
+        "3  rail  urn:g v3  + ?x=<urn:1>  - ?x=<urn:2> (+1 more)",
+    ]
+    assert main(["notifications", str(tmp_path), "--json"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    bound = [[len(row[key]["results"]["bindings"]) for key in ("answer", "removed") if key in row] for row in found]
+    assert bound == [[1], [0, 2], [1, 2]]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from outbox_samples import named
 
+from triplecast.model.match import CHANGES, changed_bindings
 from triplecast.model.operators import NO_OPERATORS
 from triplecast.model.printable import printable
 from triplecast.model.subscription import NamedRegistrations, Registration, RegistrationId, Subscription
@@ -73,6 +74,7 @@ def line(each: Notification) -> str:
 
 
 def drawn(random: Random, first: int, last: int) -> OutboxBatch:
+    kinds = random.choice((1, 2, len(CHANGES)))
     base = random.choice((0, 0, WIDE))
     positions = sorted(random.sample(range(first, last + 1), random.randrange(1, 6)))
     names = tuple(
@@ -81,12 +83,19 @@ def drawn(random: Random, first: int, last: int) -> OutboxBatch:
     )
     pairs = sorted({(random.choice(positions), base + random.randrange(1, 60)) for _ in range(random.randrange(1, 40))})
     texts = [random.choice(SOLUTIONS).encode() for _ in range(random.randrange(1, 9))]
+    both = [changed_bindings(*random.choices(texts, k=2)) for _ in range(random.randrange(1, 4))]
+    changes = [random.choice((0, 0, *range(kinds))) for _ in pairs]
+    sheets = [
+        len(texts) + random.randrange(len(both)) if CHANGES[change].word == "changed" else random.randrange(len(texts))
+        for change in changes
+    ]
+    texts += both
     return OutboxBatch(
         names,
         np.array([position for position, _ in pairs], np.int64),
         np.array([id for _, id in pairs], np.int64),
-        np.array([random.choice((0, 0, 1)) for _ in pairs], np.uint8),
-        np.array([random.randrange(len(texts)) for _ in pairs], np.int32),
+        np.array(changes, np.uint8),
+        np.array(sheets, np.int32),
         np.cumsum([0, *map(len, texts)], dtype=np.int64),
         np.frombuffer(b"".join(texts), np.uint8),
     )

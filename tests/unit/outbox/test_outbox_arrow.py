@@ -10,6 +10,7 @@ import pytest
 from outbox_samples import batch
 
 from tests.unit.outbox.test_outbox_filters import names as names_of
+from triplecast.model.match import CHANGES
 from triplecast.outbox import Outbox, chunks, reader
 
 pa = pytest.importorskip("pyarrow")
@@ -26,7 +27,7 @@ def test_columns_hold_what_notifications_hold(
         for upto in range(5, 40, 5):
             pairs = {(random.randrange(upto - 4, upto + 1), random.randrange(1, 12)) for _ in range(9)}
             rows = batch([(*pair, random.choice(("[{}]", '[{"é":"<urn:a>"}]'))) for pair in sorted(pairs)])
-            rows.change[:] = np.array([random.randrange(2) for _ in rows.change], np.uint8)
+            rows.change[:] = np.array([random.randrange(len(CHANGES)) for _ in rows.change], np.uint8)
             outbox.commit(rows, upto, names_of)
         since, limit = random.randrange(30), random.choice((None, 1, 20))
         wanted = random.choice(((None, None), ("s1", None), (None, "ada"), ("s9", None)))

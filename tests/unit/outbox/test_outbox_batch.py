@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from outbox_samples import batch
 
-from triplecast.model.match import MatchedBatch, Undecided
+from triplecast.model.match import CHANGES, MatchedBatch, Undecided
 from triplecast.model.open_rows import PairReason
 from triplecast.model.publication import Publication
 from triplecast.outbox import OutboxBatch, PublicationName
@@ -29,12 +29,12 @@ def test_a_batch_is_made_of_publications_and_their_matches() -> None:
         np.array([1, 0], np.int32),
         np.array([0, 2, 4], np.int64),
         np.frombuffer(b"[]{}", np.uint8),
-        (Undecided(2, 3, "why"),),
+        (Undecided(0, 9, "why", by_removal=True), Undecided(2, 3, "why")),
     )
     made = OutboxBatch.of(publications, matched)
     assert made.publications == ((5, "urn:a", 1, "t5"), (7, "urn:b", 3, "t7"))
     assert made.rows() == [(5, 2, 0, "{}"), (7, 2, 0, "[]")]
-    assert made.undecided == ((7, 3, "why"),)
+    assert made.undecided == (PairReason(5, 9, "why", by_removal=True), PairReason(7, 3, "why"))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_batches_join_in_order_of_position() -> None:
     joined = OutboxBatch.joined([late, batch([]), early])
     assert [name.position for name in joined.publications] == [1, 2, 4, 5]
     assert joined.rows() == [(1, 5, 0, "[1]"), (2, 4, 0, "[ä]"), (2, 9, 0, "[3]"), (4, 5, 0, "[4]")]
-    assert joined.undecided == ((1, 8, "slow"), (5, 1, "late"))
+    assert joined.undecided == (PairReason(1, 8, "slow"), PairReason(5, 1, "late"))
     assert len(OutboxBatch.joined([]).publications) == 0
 
 
@@ -71,7 +71,7 @@ def test_a_batch_is_cut_between_positions() -> None:
     assert whole.between(0, 1).rows() == [(1, 5, 0, "[1]")]
     later = whole.between(1, 9)
     assert later.rows() == [(2, 4, 0, "[ä]"), (2, 9, 0, "[3]"), (4, 5, 0, "[4]")]
-    assert (later.undecided, later.awaited) == ((), ((4, 7, ""),))
+    assert (later.undecided, later.awaited) == ((), (PairReason(4, 7),))
     assert whole.between(9, 9).rows() == []
 
 
@@ -101,7 +101,7 @@ def test_a_chunk_is_read_as_it_was_written(point: int) -> None:
         for registration in sorted(chance.sample(range(1, chance.choice((9, 2**31, 2**40))), chance.randrange(4)))
     ]
     made = batch(rows, [(2**51, 3, "slow")] * chance.randrange(2))
-    made = replace(made, change=np.array([chance.randrange(2) for _ in rows], np.uint8), undecided=())
+    made = replace(made, change=np.array([chance.randrange(len(CHANGES)) for _ in rows], np.uint8), undecided=())
     read = read_chunk(write_chunk(made, digests_of(made)))
     assert (read.batch().publications, read.batch().rows()) == (made.publications, made.rows())
     assert read.digests.tolist() == digests_of(made).tolist()

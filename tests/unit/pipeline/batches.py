@@ -21,7 +21,7 @@ def random_batch(seed: int, first: int = 1, publications: int = 12) -> OutboxBat
         for registration in sorted(chance.sample(range(1, 30), chance.choice([0, 0, 1, 3, 9]))):
             rows.append((position, registration, f'[{{"a":"é{"x" * chance.randrange(40)}"}}]'.encode()))
         if chance.random() < 0.2:
-            undecided.append(PairReason(position, chance.randrange(30, 40), "the budget ran out"))
+            undecided.append(PairReason(position, chance.randrange(30, 40), "the budget ran out", position % 2 == 0))
         accepted_at = f"2026-11-21T08:00:{at:02}.000000Z"
         names.append(PublicationName(position, f"http://e/{at}", chance.randrange(1, 5), accepted_at))
     return OutboxBatch(

@@ -150,7 +150,7 @@ def _ask_open(
     settled = settle(asker, matcher, matched.open, publications, taxonomies, known, matched.conditions).matched
     places: dict[int, int] = {each.position: place for place, each in enumerate(publications)}
     left = settled.open.awaited()
-    lost = [Undecided(places[position], registration, reason) for position, registration, reason in left]
+    lost = [Undecided(places[each.position], each.registration, each.reason) for each in left]
     stats = replace(settled.stats, undecided=settled.stats.undecided + len(lost))
     undecided = (*settled.undecided, *lost)
     return merge_batches(matched, replace(settled, undecided=undecided, open=NO_OPEN_ROWS, stats=stats))
