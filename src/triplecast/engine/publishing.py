@@ -1,14 +1,17 @@
-"""An engine's part of publishing: documents that were parsed, through the journal and matching, in groups.
+"""An engine's part of publishing: documents through the parser, the journal and matching, in groups.
 
 A group is what the documents of one call of `publish_many` come to, or those of all threads that call `publish` at
-once: whoever gets the engine's lock commits the documents of all who wait for it, with one transaction and one sync.
+once: one of these threads parses and commits the documents of all, with one transaction and one sync, while the others
+sleep. Threads that parsed for themselves would only take the interpreter from each other and from who commits.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from queue import Empty, SimpleQueue
 from threading import RLock
 
 from triplecast.engine.findings import Findings
@@ -18,30 +21,43 @@ from triplecast.errors import StorageFault
 from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.ingest.ahead import parse_ahead
 from triplecast.ingest.document import checked_documents, cut_groups
+from triplecast.ingest.harmless import may_be_harmless
 from triplecast.journal import BYTES_AT_ONCE, Journal
 from triplecast.model.events import Removal
 from triplecast.registry.registry import Refusal, Registry, Subscribed
 
 DOCUMENTS_AT_ONCE = 200
 """Documents that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
+_PATIENCE = 1.0
+"""Seconds that a thread waits to be woken before it looks for itself: who was to wake it may have been interrupted."""
 
 
 class _Call:
     """A document of one thread, which waits for its receipt."""
 
-    __slots__ = ("document", "error", "given_up", "parsed", "receipt")
+    __slots__ = ("document", "error", "given_up", "is_harmful", "parsed", "receipt", "woken")
 
-    def __init__(self, document: Document, parsed: ParsedDocument) -> None:
+    def __init__(self, document: Document, parsed: ParsedDocument | None = None) -> None:
+        """Without `parsed`, who commits parses the document where it is harmless."""
         self.document = document
         self.parsed = parsed
         self.receipt: Receipt | None = None
         self.error: Exception | None = None
+        self.is_harmful = False
+        """It has to be parsed in a child, and its own thread waits for that."""
         self.given_up = False
         """Its thread was interrupted."""
+        self.woken: SimpleQueue[None] = SimpleQueue()
+        """Something is put there when the call is answered, or its thread is to commit."""
 
     @property
     def is_answered(self) -> bool:
-        return self.receipt is not None or self.error is not None
+        return self.receipt is not None or self.error is not None or self.is_harmful
+
+    def wait(self) -> None:
+        """Until it is woken, or patience ends."""
+        with suppress(Empty):
+            self.woken.get(timeout=_PATIENCE)
 
 
 class Publishing:
@@ -55,6 +71,8 @@ class Publishing:
         self._registry = registry
         self._matching = matching
         self._waiting: deque[_Call] = deque()
+        self._is_taken = False
+        """Whether a thread is to look at who waits. It may be wrong for as long as patience lasts: the lock decides."""
         self._owed: Findings | None = None
         """Of the documents that were accepted last by a call that raised: published again, they have their matches."""
 
@@ -62,16 +80,9 @@ class Publishing:
         """The receipt of one document, committed with those of other threads that wait. What its group raises is raised
         in each of them; an interrupt of who commits is a `StorageFault` in the others, which publish again."""
         self._registry.check_documents([document])
-        (parsed,) = self._parser.parse_soon([document])
-        call = _Call(document, parsed)
-        self._waiting.append(call)
-        try:
-            with self._lock:
-                while not call.is_answered:
-                    self._commit_waiting(call)
-        except BaseException:
-            call.given_up = True
-            raise
+        call = self._answered(_Call(document)) if may_be_harmless(document) else None
+        if call is None or call.is_harmful:
+            call = self._answered(_Call(document, *self._parser.parse_soon([document])))
         if call.receipt is None:
             assert call.error is not None
             raise call.error
@@ -109,6 +120,33 @@ class Publishing:
         that raised. The caller holds the lock."""
         self._matching.follow(self._owed)
 
+    def _answered(self, call: _Call) -> _Call:
+        """Wait until another thread has answered `call`, or commit those that wait."""
+        self._waiting.append(call)
+        try:
+            if self._is_taken:
+                call.wait()
+            if not call.is_answered:
+                self._is_taken = True
+                with self._lock:
+                    while not call.is_answered:
+                        self._commit_waiting(call)
+                self._wake_next()
+        except BaseException:
+            call.given_up = True
+            self._wake_next()
+            raise
+        return call
+
+    def _wake_next(self) -> None:
+        """Let a thread that waits commit all that do; so who comes meanwhile waits too."""
+        self._is_taken = False  # before looking: who comes after that sees for itself that nobody waits
+        for each in self._waiting.copy():
+            if not each.given_up:
+                self._is_taken = True
+                each.woken.put(None)
+                return
+
     def _commit_waiting(self, call: _Call) -> None:
         """Commit the first documents that wait. Where none does, an interrupt came as that of `call` was taken."""
         group: list[_Call] = []
@@ -121,7 +159,9 @@ class Publishing:
                 if not taken.given_up:
                     group.append(taken)
                     size += taken.document.size
-            for each, receipt in zip(group, self._commit([each.parsed for each in group], Findings()), strict=True):
+            parsed = self._parse_harmless(group)
+            receipts = self._commit(parsed, Findings()) if parsed else ()
+            for each, receipt in zip([each for each in group if not each.is_harmful], receipts, strict=True):
                 each.receipt = receipt
         except Exception as error:
             for each in group:
@@ -130,6 +170,17 @@ class Publishing:
             for each in group:
                 each.error = None if each.is_answered else _interrupted()
             raise
+        finally:
+            for each in group:
+                each.woken.put(None)
+
+    def _parse_harmless(self, group: Sequence[_Call]) -> list[ParsedDocument]:
+        """What the documents of `group` are parsed to, without those that turn out to belong in a child."""
+        calls = [each for each in group if each.parsed is None]
+        for each, parsed in zip(calls, self._parser.parse_here([each.document for each in calls]), strict=True):
+            each.parsed = parsed
+            each.is_harmful = parsed is None
+        return [each.parsed for each in group if each.parsed is not None]
 
     def _commit(self, parsed: Sequence[ParsedDocument], outcome: Findings) -> list[Receipt]:
         self.match_accepted()

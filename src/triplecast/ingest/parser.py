@@ -69,15 +69,16 @@ class Parser:
 
     def parse_soon(self, documents: Sequence[Document]) -> list[ParsedDocument]:
         """As `parse`, with the same results, for a caller who waits: harmless documents are parsed on its thread."""
-        if len(documents) > self._most_here or self._closed.is_set():
-            return self.parse(documents)
-        here = [None if _refused(document) else parse_harmless(document) for document in documents]
+        here = self.parse_here(documents)
         sent = [document for document, parsed in zip(documents, here, strict=True) if parsed is None]
         answers = iter(self.parse(sent) if sent else ())
-        return [
-            next(answers) if parsed is None else _finished(document, parsed)
-            for document, parsed in zip(documents, here, strict=True)
-        ]
+        return [next(answers) if parsed is None else parsed for parsed in here]
+
+    def parse_here(self, documents: Sequence[Document]) -> list[ParsedDocument | None]:
+        """As `parse`, on the caller's thread; None for each document that belongs in a child."""
+        if len(documents) > self._most_here or self._closed.is_set():
+            return [None] * len(documents)
+        return [None if _refused(document) else _parsed_here(document) for document in documents]
 
     def parse(self, documents: Sequence[Document]) -> list[ParsedDocument]:
         """Return one result per document, in order. A document that its child does not survive is a reject.
@@ -113,6 +114,11 @@ class Parser:
         if turns:
             raise _closed_parser()
         return [result for turn in results for result in turn]
+
+
+def _parsed_here(document: Document) -> ParsedDocument | None:
+    parsed = parse_harmless(document)
+    return None if parsed is None else _finished(document, parsed)
 
 
 def _parse_turn(sandbox: Sandbox, documents: Sequence[Document]) -> list[ParsedDocument]:

@@ -12,6 +12,7 @@ import pytest
 from engine_samples import ANY_TITLE, turtle
 
 from triplecast import Engine, Receipt, StorageFault
+from triplecast.engine.publishing import _Call
 from triplecast.journal import Journal
 from triplecast.model.publication import Draft
 
@@ -128,3 +129,42 @@ def test_an_interrupt_between_taking_and_noting_leaves_nobody_waiting(monkeypatc
         assert first.result(30).publications[0].outcome == "accepted"
         with pytest.raises(StorageFault, match="publish it again"):
             other.result(30)
+
+
+def test_what_belongs_in_a_child_is_parsed_there_and_waits_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = _Held(monkeypatch)
+    nested = b"<urn:a> <urn:b> " + b"[ <urn:c> " * 101 + b"1" + b" ]" * 101 + b" ."
+    with Engine() as engine, ThreadPoolExecutor(4) as threads:
+        first = threads.submit(engine.publish, turtle("first"), "text/turtle")
+        assert held.began.wait(30)
+        harmful = threads.submit(engine.publish, nested, "text/turtle")
+        told = threads.submit(engine.publish, b"<urn:a>", "text/turtle")
+        sniffed = threads.submit(engine.publish, turtle("sniffed"))
+        _wait_for(engine, 3)
+        held.may_go_on.set()
+        assert [each.result(30).publications[0].outcome for each in (first, harmful, sniffed)] == ["accepted"] * 3
+        assert [reject.stage for reject in told.result(30).rejects] == ["parse"]
+    assert sum(held.sizes) == 3
+
+
+def test_an_interrupt_while_waiting_leaves_the_others_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = _Held(monkeypatch)
+    wait: Callable[..., Any] = _Call.wait
+
+    def interrupted(call: _Call) -> None:
+        if call.document.graph == "urn:interrupted":
+            raise KeyboardInterrupt
+        wait(call)
+
+    monkeypatch.setattr(_Call, "wait", interrupted)
+    with Engine() as engine, ThreadPoolExecutor(4) as threads:
+        first = threads.submit(engine.publish, turtle("first"), "text/turtle")
+        assert held.began.wait(30)
+        gone = threads.submit(engine.publish, turtle("gone"), "text/turtle", "urn:interrupted")
+        assert isinstance(gone.exception(30), KeyboardInterrupt)
+        others = [threads.submit(engine.publish, turtle(str(n)), "text/turtle") for n in range(2)]
+        _wait_for(engine, 3)
+        held.may_go_on.set()
+        assert [each.result(30).publications[0].outcome for each in (first, *others)] == ["accepted"] * 3
+        assert not engine._publishing._waiting
+    assert held.sizes == [1, 2]
