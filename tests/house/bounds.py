@@ -19,7 +19,7 @@ LINES = {
     "subscribe → index": Bound(2_940, 1_800),
     "triplecast run, inside pipeline/": Bound(1_310, 1_200),
     "for operators alone, but box": Bound(2_880, 2_780),
-    "src": Bound(53_400, 40_600),
+    "src": Bound(54_600, 40_600),
 }
 
 FILES = {
