@@ -12,6 +12,7 @@ from triplecast.compile.plan import ATOMS_LIMIT, BRANCHES_LIMIT, CASES_LIMIT, PA
 from triplecast.compile.refusals import LARGEST
 from triplecast.evaluate import DEFAULT_STEPS
 from triplecast.evaluate.evaluator import QUERIES_A_REQUEST
+from triplecast.incremental.standing_queries import STEPS
 from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.languages.refusals import MAX_CHARACTERS, MAX_DEPTH, MAX_NESTING, MAX_TOKENS
 from triplecast.model.match import ANSWER_LIMITS, INDEX_SOLUTIONS
@@ -45,6 +46,7 @@ STATED = (
     ("language.md", f"Publishing takes at most {PEAK} MiB for that"),
     ("matching.md", f"cut where its answers exceed {ANSWER_LIMITS.publication >> 20} MiB"),
     ("matching.md", f"`STEPS_LIMIT` {STEPS_LIMIT:,} triples tried and `SOLUTIONS_LIMIT` {INDEX_SOLUTIONS:,} solutions"),
+    ("follow-changes.md", f"An evaluation may take {STEPS:,} steps"),
     ("query.md", f"A query takes at most {QUERY_STEPS:,} steps"),
     ("taxonomy.md", f"An entailed graph has at most {TRIPLES_LIMIT:,} triples"),
 )

@@ -26,6 +26,7 @@ with open("matches.json", "w") as written:
 PROGRAMS = {
     "docs/publish-feeds.md": "",
     "docs/taxonomy.md": "",
+    "docs/follow-changes.md": "",
     "docs/query.md": "",
     "docs/back-up.md": OPENED,
     "docs/command-line.md": MATCHED,
