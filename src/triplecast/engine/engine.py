@@ -235,7 +235,7 @@ class Engine:
         `StorageFault`; after `StorageFull` nothing was accepted, or it was accepted and the next call matches it.
         Threads that call it at once share a transaction and its sync.
         """
-        self._opened.check()
+        self._opened.check_open()
         self._current_operators()
         return self._publishing.one(document_of(data, media_type, graph, dataset, attachments))
 

@@ -36,9 +36,14 @@ class Opened:
 
     def check(self) -> None:
         """Raises `InputError` where the engine is closed, `FolderLocked` where another has its folder now."""
+        self.check_open()
+        self._journal.check_writer()
+
+    def check_open(self) -> None:
+        """The same for a call that is about to write, which sees for itself who has the folder: to ask before would
+        wait for the journal's lock."""
         if not self._closing.alive:
             raise InputError("the engine is closed", "open its folder again, or begin with a new one")
-        self._journal.check_writer()
 
     def check_names(self, **given: object) -> None:
         """Raises TypeError for what was `given` and is no text, and what `check` raises."""

@@ -72,8 +72,8 @@ def _parse(document: Document, media_type: str, charset: str | None, base: str, 
     if media_type not in _TYPES:
         raise _Harmful
     data = document.data
-    square, round_ = data.count(b"["), data.count(b"(")
-    if square + round_ + data.count(b"{") + data.count(b"<<") > _BRACKETS or _resolves_much(data, len(base)):
+    square, round_, curly = (data.count(each) if each in data else 0 for each in (b"[", b"(", b"{"))  # mostly none
+    if square + round_ + curly + data.count(b"<<") > _BRACKETS or _resolves_much(data, len(base)):
         raise _Harmful
     limits = _BLANK if square or round_ or may_name_blank_nodes(data) else _LIMITS
     return parse_flat(document, media_type, base, limits)  # so few brackets nest no deeper than is allowed
