@@ -11,11 +11,11 @@ from triplecast.compile.refusals import called_operators
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.scope import certain_names
 from triplecast.incremental.difference import Shape, shape_of
-from triplecast.incremental.neighbours import JoinGraph, join_graph
+from triplecast.incremental.neighbours import JoinGraph, constant_of, join_graph
 from triplecast.incremental.stars import Star, find_stars
 from triplecast.languages import Template
-from triplecast.languages.rewriting import calls_in, replace_constants
-from triplecast.model.algebra import Query, Slot, Variable
+from triplecast.languages.rewriting import calls_in, nodes_within, replace_constants
+from triplecast.model.algebra import Node, Query, Slot, TriplePattern, Variable
 from triplecast.model.entailment import Entailment
 
 _HINT = 'use scope "publication", or leave it out'
@@ -33,6 +33,8 @@ class StandingStar(NamedTuple):
     """The names in its rows, and those in the query."""
     node: int
     """Its place in the join graph, if there is one."""
+    predicates: frozenset[str | None]
+    """Of its patterns; None for a variable."""
 
 
 class StandingQuery(NamedTuple):
@@ -92,6 +94,7 @@ class _TemplateStar(NamedTuple):
     bare: Template
     slots: tuple[int, ...]
     """Those that it has."""
+    predicates: frozenset[Node]
 
 
 class _TemplateStars(NamedTuple):
@@ -116,7 +119,10 @@ def _stars_of(wanted: _Key) -> _TemplateStars:
         narrow = Template(f"{template.key}\nstar {number}", star.query, template.kinds)
         bare = Template(f"{template.key}\nbare star {number}", star.bare, template.kinds)
         seeds = tuple(seed for seed in star.seeds if seed[1] in certain)
-        found.append(_TemplateStar(star._replace(seeds=seeds), narrow, bare, _slots_in(star.query)))
+        predicates = frozenset(
+            each.predicate for each in nodes_within(star.bare.pattern) if isinstance(each, TriplePattern)
+        )
+        found.append(_TemplateStar(star._replace(seeds=seeds), narrow, bare, _slots_in(star.query), predicates))
     graph = None if shape.sliced or template.query.form == "ask" else join_graph(shape.body)
     reads_clock = any(call.function == "NOW" for call in calls_in(template.query.pattern))
     recounted, calls = _is_recounted(template.query, shape, graph), bool(called_operators(template))
@@ -129,7 +135,8 @@ def _standing_star(found: _TemplateStar, constants: tuple[str, ...], graph: Join
     compiled = CompiledSubscription(template, constants, Entailment.NONE, plan_of(template, constants))
     node = -1 if graph is None else graph.subjects.index(found.star.subject)
     key = template.key, tuple(constants[slot] for slot in found.slots)
-    return StandingStar(key, compiled, found.star.seeds, node)
+    predicates = frozenset(constant_of(each, constants) for each in found.predicates)
+    return StandingStar(key, compiled, found.star.seeds, node, predicates)
 
 
 def _is_recounted(query: Query, shape: Shape, graph: JoinGraph | None) -> bool:

@@ -64,6 +64,8 @@ class FiledQueries:
         self._owners: dict[tuple[str, tuple[str, ...]], Counter[_StarOf | _NodeOf]] = {}
         self._answers: DecidedIndex[int] = DecidedIndex(matcher)
         self._groups: dict[tuple[str, tuple[str, ...]], _Group] = {}
+        self._predicates: Counter[str | None] = Counter()
+        """How many stars have each; None: a variable."""
 
     def add(self, registration: int, compiled: CompiledSubscription, query: StandingQuery) -> None:
         if query.graph is not None:
@@ -74,6 +76,7 @@ class FiledQueries:
         for owner, star in _owners(registration, query):
             if star.key not in self._stars:
                 self._stars.add(star.key, star.compiled)
+                self._predicates.update(star.predicates)
                 self._owners[star.key] = Counter()
             self._owners[star.key][owner] += 1
 
@@ -92,10 +95,13 @@ class FiledQueries:
             if not owners:
                 del self._owners[star.key]
                 self._stars.remove(star.key)
+                self._predicates.subtract(star.predicates)
 
     def find(self, store: Store, change: Change) -> Concerned:
         """What the store's last change concerns."""
-        touched = {*np.unique(np.concatenate([change.added[:, 0], change.removed[:, 0]])).tolist()}
+        touched = self._touched(store, change)
+        if not touched:
+            return NOT_CONCERNED
         subjects = subjects_of(store, touched, change)
         changed, beyond = self._stars.changed(subjects)
         nodes: dict[_NodeOf, None] = {}
@@ -114,6 +120,14 @@ class FiledQueries:
             return Concerned({}, stars, whole)
         rows, more = self._answers.changed(subjects if around == touched else subjects_of(store, around, change))
         return Concerned(rows, stars, whole.union(more))
+
+    def _touched(self, store: Store, change: Change) -> set[int]:
+        """The subjects of which a triple changed that some star may have."""
+        changed = np.concatenate([change.added, change.removed])
+        if self._predicates[None]:
+            return {*changed[:, 0].tolist()}
+        asked = [id for id in np.unique(changed[:, 1]) if self._predicates[store.bank.term(id).decode()]]
+        return {*changed[np.isin(changed[:, 1], asked), 0].tolist()}
 
     def _around(
         self, nodes: Iterable[_NodeOf], touched: set[int], store: Store, change: Change, whole: set[int]
@@ -137,12 +151,16 @@ def lacks_constants(compiled: CompiledSubscription, query: StandingQuery, store:
     return any(id_of(store, compiled.constants[slot]) == NOWHERE for slot in query.graph.terms)
 
 
-def subjects_of(store: Store, subjects: Iterable[int], change: Change) -> Subjects:
-    """All triples of some subjects, among them all that changed, before the last change and after it."""
-    parts = [store.find(each, ANY, ANY) for each in subjects]
-    after = {*_lines(store, np.concatenate(parts))} if parts else set()
-    before = after.difference(_lines(store, change.added)).union(_lines(store, change.removed))
-    return Subjects(b"".join(sorted(before)), b"".join(sorted(after)))
+def subjects_of(store: Store, subjects: set[int], change: Change) -> Subjects:
+    """All triples of some subjects, before the last change and after it."""
+    rows = np.concatenate([store.find(each, ANY, ANY) for each in subjects])
+    after = {*_lines(store, rows)}
+    came, went = (_lines(store, _of(triples, subjects)) for triples in (change.added, change.removed))
+    return Subjects(b"".join(sorted(after.difference(came).union(went))), b"".join(sorted(after)))
+
+
+def _of(triples: I32, subjects: set[int]) -> I32:
+    return triples[[subject in subjects for subject in triples[:, 0].tolist()]]
 
 
 def _lines(store: Store, triples: I32) -> list[bytes]:
