@@ -48,7 +48,7 @@ class KeptParser:
     """One parser's child for all engines of a test."""
 
     def __init__(self, parser: Parser) -> None:
-        self.parse, self.parse_soon = parser.parse, parser.parse_soon
+        self.parse, self.parse_soon, self.parse_here = parser.parse, parser.parse_soon, parser.parse_here
 
     def close(self) -> None:
         pass
