@@ -194,9 +194,10 @@ class JournalFile(Records, JournalReader):
     def check_last(self, mark: Acknowledged) -> None:
         """Verify what the next record follows. Raises `StorageFault` where it is damaged, or not what was acknowledged
         last."""
-        last = self._rows("SELECT * FROM record ORDER BY position DESC LIMIT 1")
-        check_end(Path(self.where), max((row.position for row in last), default=0), mark.position)
-        check_written(self._database, max((row.written_at for row in last), default=0), mark.epoch)
+        with self._database.reading():  # a successor may write meanwhile, where this process was stopped
+            last = self._rows("SELECT * FROM record ORDER BY position DESC LIMIT 1")
+            check_end(Path(self.where), max((row.position for row in last), default=0), mark.position)
+            check_written(self._database, max((row.written_at for row in last), default=0), mark.epoch)
 
     def check(self) -> None:
         """Reads everything. Raises `StorageFault` for the first page, record or repeated fact that is wrong or missing
