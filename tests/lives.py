@@ -148,7 +148,7 @@ class ParserHere:
     def parse(self, documents: list[Document]) -> list[ParsedDocument]:
         return [unpack_parsed(answer(pack_document(document))) for document in documents]
 
-    parse_soon = parse
+    parse_soon = parse_here = parse
 
     def close(self) -> None:
         pass
