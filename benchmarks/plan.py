@@ -27,6 +27,7 @@ from benchmarks.scenarios.replacing import measure_replaced
 from benchmarks.scenarios.repository import LARGE_STORE, measure_repository
 from benchmarks.scenarios.scanning import measure_scan
 from benchmarks.scenarios.skew import measure_skew
+from benchmarks.scenarios.standing import measure_standing
 from benchmarks.scenarios.storing import measure_stored
 from benchmarks.scenarios.subscribing import measure_subscribing
 from benchmarks.scenarios.taxonomy import measure_taxonomy
@@ -53,6 +54,7 @@ DEFAULT_PARTS: tuple[str, ...] = (
     "subscribing",
     "storing",
     "repository",
+    "standing",
     "readers",
     "frontdoor",
 )
@@ -61,7 +63,7 @@ DEFAULT_PARTS += ("fulltext", "taxonomy", "spark", "following", "dropped")
 PARTS = (*DEFAULT_PARTS, "tenmillion")
 """With those that run only where they are named: they take long."""
 QUICK_PARTS: tuple[str, ...] = ("scan", "templates", "realtail", "alerts", "same", "stars")
-QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "storing", "repository")
+QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "storing", "repository", "standing")
 QUICK_PARTS += ("readers", "frontdoor")
 
 SIZES = {"gtopss": 30_000, "cluster": 100_000, "same": 100_000, "real": 100_000, "realtail": 100_000}
@@ -80,6 +82,8 @@ ABSTRACTS = 5_000
 SPARK_WORKLOADS = ("alerts", "realtail")
 SPARK_SUBSCRIPTIONS = 100_000
 SPARK_SECONDS = 75.0
+STANDING = (10_000, 100_000)
+"""Subscriptions of repository scope."""
 REPLACED_SECONDS = 60.0
 READ_SECONDS = 10.0
 FRONT_DOOR = 100_000, 1.5
@@ -110,6 +114,7 @@ def _plan_whole(root: Path, large: bool) -> list[tuple[str, Run]]:
         ("subscribing", partial(measure_subscribing, "realtail", largest)),
         ("storing", partial(measure_stored, largest)),
         ("repository", partial(measure_repository, LARGE_STORE if large else LARGE_STORE // 10)),
+        *(("standing", partial(measure_standing, size)) for size in STANDING),
         ("readers", partial(measure_readers, "realtail", largest, PUBLICATIONS, READ_SECONDS)),
         ("frontdoor", partial(measure_front_door, *FRONT_DOOR)),
         ("fulltext", partial(measure_fulltext, root, SIZES["realtail"], ABSTRACTS)),
@@ -141,6 +146,7 @@ def _plan_quick(root: Path) -> list[tuple[str, Run]]:
         ("subscribing", partial(measure_subscribing, "realtail", QUICK_SIZE)),
         ("storing", partial(measure_stored, QUICK_SIZE)),
         ("repository", partial(measure_repository, QUICK_STORE)),
+        ("standing", partial(measure_standing, QUICK_SIZE // 10)),
         ("readers", partial(measure_readers, "realtail", QUICK_SIZE, QUICK_PUBLICATIONS, 1.0)),
         ("frontdoor", partial(measure_front_door, *QUICK_FRONT_DOOR)),
         ("fulltext", partial(measure_fulltext, root, QUICK_SIZE, QUICK_PUBLICATIONS)),

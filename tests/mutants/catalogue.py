@@ -737,8 +737,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a-name-of-the-next-record-is-known",
         "outbox/distinct.py",
-        "(found < self._first[at]) |",
-        "(found < 0) |",
+        "(numbers < self.first[at]) |",
+        "(numbers < 0) |",
         ("tests/unit/outbox/test_distinct.py",),
     ),
     Mutant(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,11 +12,11 @@ from triplecast.compile.refusals import called_operators
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.scope import certain_names
 from triplecast.incremental.difference import Shape, shape_of
-from triplecast.incremental.neighbours import JoinGraph, join_graph
+from triplecast.incremental.neighbours import JoinGraph, constant_of, join_graph
 from triplecast.incremental.stars import Star, find_stars
 from triplecast.languages import Template
-from triplecast.languages.rewriting import calls_in, replace_constants
-from triplecast.model.algebra import Query, Slot, Variable
+from triplecast.languages.rewriting import calls_in, nodes_within, replace_constants
+from triplecast.model.algebra import Node, Query, Slot, TriplePattern, Variable
 from triplecast.model.entailment import Entailment
 
 _HINT = 'use scope "publication", or leave it out'
@@ -33,6 +34,8 @@ class StandingStar(NamedTuple):
     """The names in its rows, and those in the query."""
     node: int
     """Its place in the join graph, if there is one."""
+    predicates: frozenset[str | None]
+    """Of its patterns; None for a variable."""
 
 
 class StandingQuery(NamedTuple):
@@ -51,6 +54,15 @@ class StandingQuery(NamedTuple):
     """It is evaluated as a whole at each event that changes a document."""
 
     @property
+    def is_single(self) -> bool:
+        """Whether the index decides it in one subject alone."""
+        return self.graph is not None and len(self.graph.subjects) == 1
+
+    @property
+    def predicates(self) -> frozenset[str | None]:
+        return frozenset[str | None]().union(*(star.predicates for star in self.stars))
+
+    @property
     def cost(self) -> str:
         """``recomputed``, or that of its commonest star (`compile.plan.Cost`)."""
         if self.every or self.documents or not all(each.seeds for each in self.stars):
@@ -62,13 +74,18 @@ class StandingQuery(NamedTuple):
 def compile_standing(compiled: CompiledSubscription) -> StandingQuery:
     """Raises `QueryRefused` for what a query over the documents together cannot have yet."""
     template, constants, entailment, plan = compiled
-    found = _stars_of(_Key(template.key, template))
+    found = _stars_of(_Key(template.key, _alike(constants), template))
     _refuse(found, entailment)
     graph = found.graph if _is_plain(plan) else None
     stars = tuple(_standing_star(each, constants, graph) for each in found.stars)
     every = found.every or not all(_is_plain(each.compiled.plan) for each in stars)
-    group = template.key, tuple(constants[each] for each in graph.predicates) if graph is not None else ()
+    group = found.key, tuple(constants[each] for each in graph.predicates) if graph is not None else ()
     return StandingQuery(stars, None if every else graph, group, found.recounted, every, found.documents)
+
+
+def _alike(constants: tuple[str, ...]) -> tuple[int, ...]:
+    first: dict[str, int] = {}
+    return tuple([first.setdefault(each, place) for place, each in enumerate(constants)])
 
 
 def _refuse(found: _TemplateStars, entailment: Entailment) -> None:
@@ -80,9 +97,12 @@ def _refuse(found: _TemplateStars, entailment: Entailment) -> None:
         raise QueryRefused("NOW()", "the answer would change without an event", _HINT)
 
 
-class _Key(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Key:
     key: str
-    template: Template
+    alike: tuple[int, ...]
+    """By slot, the first one with the same constant."""
+    template: Template = field(compare=False)
 
 
 class _TemplateStar(NamedTuple):
@@ -92,9 +112,11 @@ class _TemplateStar(NamedTuple):
     bare: Template
     slots: tuple[int, ...]
     """Those that it has."""
+    predicates: frozenset[Node]
 
 
 class _TemplateStars(NamedTuple):
+    key: str
     stars: tuple[_TemplateStar, ...]
     every: bool
     documents: bool
@@ -107,20 +129,26 @@ class _TemplateStars(NamedTuple):
 
 @lru_cache(maxsize=PLANS_LIMIT)
 def _stars_of(wanted: _Key) -> _TemplateStars:
-    template = wanted.template
-    shape = shape_of(template.query)
-    stars, every, documents = find_stars(template.query)
+    template, key = wanted.template, f"{wanted.key}\n{wanted.alike}"
+    query = replace_constants(
+        template.query, lambda each: Slot(wanted.alike[each.index]) if isinstance(each, Slot) else each
+    )
+    shape = shape_of(query)
+    stars, every, documents = find_stars(query)
     certain = frozenset() if shape.sliced else certain_names(shape.body)
     found = []
     for number, star in enumerate(stars):
-        narrow = Template(f"{template.key}\nstar {number}", star.query, template.kinds)
-        bare = Template(f"{template.key}\nbare star {number}", star.bare, template.kinds)
+        narrow = Template(f"{key}\nstar {number}", star.query, template.kinds)
+        bare = Template(f"{key}\nbare star {number}", star.bare, template.kinds)
         seeds = tuple(seed for seed in star.seeds if seed[1] in certain)
-        found.append(_TemplateStar(star._replace(seeds=seeds), narrow, bare, _slots_in(star.query)))
-    graph = None if shape.sliced or template.query.form == "ask" else join_graph(shape.body)
-    reads_clock = any(call.function == "NOW" for call in calls_in(template.query.pattern))
-    recounted, calls = _is_recounted(template.query, shape, graph), bool(called_operators(template))
-    return _TemplateStars(tuple(found), every, documents, graph, recounted, calls, reads_clock)
+        predicates = frozenset(
+            each.predicate for each in nodes_within(star.bare.pattern) if isinstance(each, TriplePattern)
+        )
+        found.append(_TemplateStar(star._replace(seeds=seeds), narrow, bare, _slots_in(star.query), predicates))
+    graph = None if shape.sliced or query.form == "ask" else join_graph(shape.body)
+    reads_clock = any(call.function == "NOW" for call in calls_in(query.pattern))
+    recounted, calls = _is_recounted(query, shape, graph), bool(called_operators(template))
+    return _TemplateStars(key, tuple(found), every, documents, graph, recounted, calls, reads_clock)
 
 
 def _standing_star(found: _TemplateStar, constants: tuple[str, ...], graph: JoinGraph | None) -> StandingStar:
@@ -129,7 +157,8 @@ def _standing_star(found: _TemplateStar, constants: tuple[str, ...], graph: Join
     compiled = CompiledSubscription(template, constants, Entailment.NONE, plan_of(template, constants))
     node = -1 if graph is None else graph.subjects.index(found.star.subject)
     key = template.key, tuple(constants[slot] for slot in found.slots)
-    return StandingStar(key, compiled, found.star.seeds, node)
+    predicates = frozenset(constant_of(each, constants) for each in found.predicates)
+    return StandingStar(key, compiled, found.star.seeds, node, predicates)
 
 
 def _is_recounted(query: Query, shape: Shape, graph: JoinGraph | None) -> bool:

@@ -68,6 +68,8 @@ class DecidedIndex(Generic[Key]):
     def changed(self, subjects: Subjects) -> tuple[Mapping[Key, RowsChanged], Iterable[Key]]:
         """The queries whose rows differ, and those that have more rows than are told."""
         self._update()
+        if not self._keys:
+            return {}, ()
         beyond: dict[Key, None] = {}
         rows: dict[int, list[bytes]] = {}
         for place, lines in enumerate(subjects):

@@ -8,16 +8,13 @@ Any other query is evaluated by itself, restricted to what its changed stars say
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from triplecast.compile.compiled import CompiledSubscription
 from triplecast.incremental.compiled import StandingQuery, StandingStar
 from triplecast.incremental.decided_index import DecidedIndex, RowsChanged, Subjects
 from triplecast.incremental.neighbours import JoinGraph, TooManyNeighbours, neighbours
-from triplecast.kernels.layout import I32
 from triplecast.kernels.triples import ANY, NOWHERE
 from triplecast.match import Matcher
 from triplecast.repository.store import Change, Store, TripleSource, id_of
@@ -64,6 +61,10 @@ class FiledQueries:
         self._owners: dict[tuple[str, tuple[str, ...]], Counter[_StarOf | _NodeOf]] = {}
         self._answers: DecidedIndex[int] = DecidedIndex(matcher)
         self._groups: dict[tuple[str, tuple[str, ...]], _Group] = {}
+        self._predicates: Counter[str | None] = Counter()
+        """How many queries have each in a star; None: a variable."""
+        self._single = 0
+        """How many queries are decided in one subject alone: those need no star."""
 
     def add(self, registration: int, compiled: CompiledSubscription, query: StandingQuery) -> None:
         if query.graph is not None:
@@ -71,6 +72,8 @@ class FiledQueries:
             if query.group not in self._groups:
                 self._groups[query.group] = _Group(query.graph, compiled.constants, set())
             self._groups[query.group].members.add(registration)
+        self._predicates.update(query.predicates)
+        self._single += query.is_single
         for owner, star in _owners(registration, query):
             if star.key not in self._stars:
                 self._stars.add(star.key, star.compiled)
@@ -84,6 +87,8 @@ class FiledQueries:
             group.members.remove(registration)
             if not group.members:
                 del self._groups[query.group]
+        self._predicates.subtract(query.predicates)
+        self._single -= query.is_single
         for owner, star in _owners(registration, query):
             owners = self._owners[star.key]
             owners[owner] -= 1
@@ -95,8 +100,11 @@ class FiledQueries:
 
     def find(self, store: Store, change: Change) -> Concerned:
         """What the store's last change concerns."""
-        touched = {*np.unique(np.concatenate([change.added[:, 0], change.removed[:, 0]])).tolist()}
-        subjects = subjects_of(store, touched, change)
+        terms = ReadTerms(store)
+        touched = self._touched(terms, change)
+        if not touched:
+            return NOT_CONCERNED
+        subjects = subjects_of(terms, touched, change)
         changed, beyond = self._stars.changed(subjects)
         nodes: dict[_NodeOf, None] = {}
         stars: dict[int, dict[int, RowsChanged]] = {}
@@ -109,25 +117,43 @@ class FiledQueries:
                     whole.add(owner.registration)
                 else:
                     stars.setdefault(owner.registration, {})[owner.number] = changed[key]
-        around = self._around(nodes, touched, store, change, whole)
-        if around is None:
+        if not nodes and not self._single:
             return Concerned({}, stars, whole)
-        rows, more = self._answers.changed(subjects if around == touched else subjects_of(store, around, change))
+        around = self._around(nodes, touched, store, change, whole)
+        rows, more = self._answers.changed(subjects if around == touched else subjects_of(terms, around, change))
         return Concerned(rows, stars, whole.union(more))
+
+    def _touched(self, terms: ReadTerms, change: Change) -> set[int]:
+        """The subjects of which a triple changed that some star may have."""
+        changed = [*change.added.tolist(), *change.removed.tolist()]
+        if self._predicates[None]:
+            return {subject for subject, _, _ in changed}
+        asked = {id for id in {predicate for _, predicate, _ in changed} if self._predicates[terms[id].decode()]}
+        return {subject for subject, predicate, _ in changed if predicate in asked}
 
     def _around(
         self, nodes: Iterable[_NodeOf], touched: set[int], store: Store, change: Change, whole: set[int]
-    ) -> set[int] | None:
-        """The subjects of all solutions of groups that may change; None where none may."""
-        around: set[int] | None = None
+    ) -> set[int]:
+        """The subjects of all solutions that may change of queries that the index decides."""
+        around = {*touched}
         for owner in nodes:
             group = self._groups[owner.group]
-            around = around or {*touched}
             try:
                 around |= neighbours(group.graph, group.constants, owner.node, touched, store, change)
             except TooManyNeighbours:
                 whole |= group.members
         return around
+
+
+class ReadTerms(dict[int, bytes]):
+    """The terms of a store, each read once."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def __missing__(self, id: int) -> bytes:
+        found = self[id] = self.store.bank.term(id)
+        return found
 
 
 def lacks_constants(compiled: CompiledSubscription, query: StandingQuery, store: TripleSource) -> bool:
@@ -137,21 +163,22 @@ def lacks_constants(compiled: CompiledSubscription, query: StandingQuery, store:
     return any(id_of(store, compiled.constants[slot]) == NOWHERE for slot in query.graph.terms)
 
 
-def subjects_of(store: Store, subjects: Iterable[int], change: Change) -> Subjects:
-    """All triples of some subjects, among them all that changed, before the last change and after it."""
-    parts = [store.find(each, ANY, ANY) for each in subjects]
-    after = {*_lines(store, np.concatenate(parts))} if parts else set()
-    before = after.difference(_lines(store, change.added)).union(_lines(store, change.removed))
-    return Subjects(b"".join(sorted(before)), b"".join(sorted(after)))
+def subjects_of(terms: ReadTerms, subjects: set[int], change: Change) -> Subjects:
+    """All triples of some subjects, before the last change and after it."""
+    find = terms.store.find
+    after = {line for each in subjects for line in _lines(terms, find(each, ANY, ANY).tolist())}
+    came, went = (
+        _lines(terms, [row for row in triples.tolist() if row[0] in subjects])
+        for triples in (change.added, change.removed)
+    )
+    return Subjects(b"".join(sorted(after.difference(came).union(went))), b"".join(sorted(after)))
 
 
-def _lines(store: Store, triples: I32) -> list[bytes]:
-    rows = triples.tolist()
-    terms = {id: store.bank.term(id) for row in rows for id in row}
+def _lines(terms: ReadTerms, rows: Iterable[Sequence[int]]) -> list[bytes]:
     return [b"%b %b %b .\n" % (terms[subject], terms[predicate], terms[end]) for subject, predicate, end in rows]
 
 
 def _owners(registration: int, query: StandingQuery) -> Iterator[tuple[_StarOf | _NodeOf, StandingStar]]:
-    for number, star in enumerate(query.stars):
+    for number, star in enumerate(() if query.is_single else query.stars):
         owner = _StarOf(registration, number) if query.graph is None else _NodeOf(query.group, star.node)
         yield owner, star

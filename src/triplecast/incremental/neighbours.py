@@ -106,7 +106,7 @@ def neighbours(
                 continue
             met.add(edge.node)
             waiting.append(edge.node)
-            given = _constant(graph.subjects[edge.node], constants)
+            given = constant_of(graph.subjects[edge.node], constants)
             if given is not None:
                 found[edge.node] = {id_of(store, given)}
                 continue
@@ -150,11 +150,12 @@ def _fitting(store: Store, change: Change, pattern: tuple[int, int, int]) -> Ite
 
 
 def _id(node: Node, constants: Sequence[str], store: Store) -> int:
-    given = _constant(node, constants)
+    given = constant_of(node, constants)
     return ANY if given is None else id_of(store, given)
 
 
-def _constant(node: Node, constants: Sequence[str]) -> str | None:
+def constant_of(node: Node, constants: Sequence[str]) -> str | None:
+    """The N-Triples form of a constant of a template; None for a variable."""
     if isinstance(node, Slot):
         return constants[node.index]
     return to_ntriples(node) if isinstance(node, NamedNode | Literal) else None

@@ -3,12 +3,16 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
+import pytest
 
+from triplecast.outbox import distinct
 from triplecast.outbox.distinct import KnownNumbers
 
 
-def test_it_is_a_set(seed: int) -> None:
-    """Of ranges that do not overlap, some of which come twice, in any order."""
+@pytest.mark.parametrize("new", [0, 5, 1_000])
+def test_it_is_a_set(new: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ranges that do not overlap, some of which come twice, in any order; however many may be new."""
+    monkeypatch.setattr(distinct, "_NEW", new)
     random = Random(seed)
     ends = [*sorted(random.sample(range(1, 2_000), 80)), 1 << 40, (1 << 40) + 3]
     ranges = [range(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True)]
