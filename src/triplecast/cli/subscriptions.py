@@ -15,6 +15,7 @@ from triplecast.cli.operators import add_operators, say_faults
 from triplecast.cli.terminal import Exit, clip, count_of, print_json, print_text, say
 from triplecast.errors import InputError
 from triplecast.model.printable import printable_name
+from triplecast.model.subscription import PUBLICATION, SCOPES
 
 if TYPE_CHECKING:
     from triplecast.model.subscription import Subscription
@@ -42,6 +43,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d or "forever" (default: 1d)'
     )
     parser.add_argument("--language", choices=("sparql", "rdql"), help="the language, whatever the extension says")
+    parser.add_argument(
+        "--scope",
+        choices=SCOPES,
+        help="what they are asked of: each publication by itself, or all documents together (told by an Engine alone), "
+        "whatever a .jsonl line says",
+    )
     add_operators(parser)
     parser = _command(
         commands, "unsubscribe", unsubscribe, "cancel a subscription of a folder", "Cancel the live subscription ID."
@@ -138,7 +145,7 @@ def _row(subscription: Subscription, arguments: argparse.Namespace) -> dict[str,
         "id": arguments.id or subscription.name,
         "text": subscription.text,
         "language": arguments.language or subscription.language,
-        "scope": subscription.scope,
+        "scope": arguments.scope or subscription.scope,
         "entailment": subscription.entailment,
         "owner": subscription.owner or arguments.owner,
     }
@@ -183,10 +190,13 @@ def subscriptions(arguments: argparse.Namespace) -> int:
                     print_json(row)
                 else:
                     owner = f" owner {printable_name(row['owner'])}" if row["owner"] else ""
+                    scope = "" if row["scope"] == PUBLICATION else f" scope {row['scope']}"
                     lease = f" until {row['expires']}" if row["expires"] else ""
                     text = " ".join(row["text"].split())
                     print_text(
-                        clip(f"{printable_name(row['id'])}  {row['source']}  {row['cost']}{owner}{lease}  {text}")
+                        clip(
+                            f"{printable_name(row['id'])}  {row['source']}  {row['cost']}{scope}{owner}{lease}  {text}"
+                        )
                     )
             after = answer["after"]
     if arguments.owner is not None and not listed:

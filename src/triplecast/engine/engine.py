@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -38,7 +39,7 @@ from triplecast.outbox import Cursor, Definitions, Notification, Outbox, Undecid
 from triplecast.registry.bulk import paused_collection
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
-from triplecast.registry.registry import Refusal, Registry, Subscribed
+from triplecast.registry.registry import Refusal, Registry, Subscribed, standing_registrations
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 from triplecast.repository import QUERY_STEPS
 
@@ -333,7 +334,8 @@ class Engine:
         with self._opened.locked():
             self._journal.end_leases()
             self._registry.follow()
-            return Statistics(take_census(self._upkeep.snapshot), self._matching.work)
+            standing = sum(1 for _ in standing_registrations(self._journal))
+            return Statistics(replace(take_census(self._upkeep.snapshot), repository=standing), self._matching.work)
 
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at journal positions beyond `after`, in order; kept for as long as the journal is."""

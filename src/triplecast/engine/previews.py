@@ -11,7 +11,7 @@ import numpy as np
 from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.engine.findings import Findings, Subscriptions
 from triplecast.engine.receipt import MATCH_COLUMNS, Match, UndecidedMatch, match_cells
-from triplecast.errors import DocumentRejected
+from triplecast.errors import DocumentRejected, InputError
 from triplecast.evaluate import Background
 from triplecast.explain import Explanation, explain_subscription
 from triplecast.index import IndexWriter
@@ -21,7 +21,7 @@ from triplecast.match import Matcher
 from triplecast.model.html import table_html
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Position, Publication
-from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
+from triplecast.model.subscription import REPOSITORY, Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators.asking import Asker, match_and_ask
 from triplecast.registry.admission import Admission, admit, examine
 from triplecast.sandbox import Sandbox
@@ -98,7 +98,10 @@ def explain_document(
     explainer: Sandbox,
 ) -> tuple[Explanation, ...]:
     """Explain each publication of a document, as if it were accepted at the time `at`. Raises `DocumentRejected` where
-    there is nothing to explain."""
+    there is nothing to explain, and `InputError` for a subscription of repository scope."""
+    if subscription.scope == REPOSITORY:
+        found = f"subscription {subscription.name!r} is of repository scope, and no document matches it by itself"
+        raise InputError(found, "`Engine.query` gives its answer")
     if not parsed.drafts:
         for reject in parsed.rejects:
             raise DocumentRejected(reject.stage, reject.reason, reject.hint, reject.line, reject.column)

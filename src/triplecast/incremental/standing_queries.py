@@ -102,14 +102,14 @@ class StandingQueries:
         ends = {int(id): position for id, position in changes.removed}
         subscribed = iter(coming)
         following = next(subscribed, None)
-        for event, change in self._repository.changes(upto):
+        for event in self._repository.coming(upto):
             while following is not None and following.id < event.position:
-                yield from self._begin(following, ends)
+                yield from self._begin(following)
                 following = next(subscribed, None)
             self._end(ends, event.position)
-            yield from self._answers(event, change)
+            yield from self._answers(event, self._repository.take(event))
         while following is not None:
-            yield from self._begin(following, ends)
+            yield from self._begin(following)
             following = next(subscribed, None)
         self._end(ends, upto)
         self._told = upto
@@ -139,7 +139,7 @@ class StandingQueries:
                 self._filed.remove(number, standing.query)
                 self._anytime.discard(number)
 
-    def _begin(self, registration: Registration, ends: Mapping[int, Position]) -> Iterator[EventAnswers]:
+    def _begin(self, registration: Registration) -> Iterator[EventAnswers]:
         """Its first answer: all rows as added."""
         standing = self._add(registration)
         if standing is None:

@@ -144,6 +144,8 @@ class SubscriptionCounts:
     """Decided by the evaluator, on candidates."""
     refused: int = 0
     """Registered by another version of Triplecast; this one never evaluates them."""
+    repository: int = 0
+    """Of repository scope; the other fields count those of publication scope."""
 
 
 DEFAULT_LEASE = timedelta(days=1)

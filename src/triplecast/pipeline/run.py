@@ -42,7 +42,7 @@ from triplecast.pipeline.stages import Stage
 from triplecast.registry.control import ControlServer
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.files import find_subscription_files
-from triplecast.registry.registry import Registry, settle_documents
+from triplecast.registry.registry import Registry, refuse_repository_scope, settle_documents
 from triplecast.registry.requests import Requests
 from triplecast.registry.taxonomy_files import TaxonomyFiles
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
@@ -128,6 +128,7 @@ def run(
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(output))
         outbox = closing.enter_context(open_outbox(output, journal))
+        refuse_repository_scope(journal)
         settle_documents(journal, sources.dataset)
         known = settle_operators(journal, declared)
         stage = Stage(output, known, schedule, search_path(each.module for each in known))

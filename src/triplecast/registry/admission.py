@@ -152,7 +152,7 @@ def refuse_scope_here(subscription: Subscription, scopes: Collection[str]) -> No
     """Raises `QueryRefused` for a scope that is not among those evaluated here."""
     if subscription.scope == REPOSITORY and REPOSITORY not in scopes:
         hint = f'subscribe it with an `Engine`, or use scope "{PUBLICATION}"'
-        raise QueryRefused(f"scope {REPOSITORY}", "a run does not evaluate it yet", hint, name=subscription.name)
+        raise QueryRefused(f"scope {REPOSITORY}", "only an `Engine` evaluates it", hint, name=subscription.name)
 
 
 def _in_repository(admission: Admission, query: StandingQuery) -> Admission:

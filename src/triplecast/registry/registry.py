@@ -41,6 +41,8 @@ Refusal = QuerySyntaxError | QueryRefused | InputError
 DOCUMENTS = "documents"
 """The setting of a folder that says whether a document is one publication (``dataset``) or each of its graphs is one
 (``graph``). The first run records it."""
+_READ_AT_ONCE = 1000
+"""Registrations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +312,25 @@ def settle_documents(journal: Journal, dataset: bool) -> None:
         journal.set_setting(DOCUMENTS, ours)
     elif recorded != ours:
         raise _other_documents(ours, "leave --dataset out" if dataset else "add --dataset")
+
+
+def standing_registrations(journal: Journal) -> Iterator[Registration]:
+    """Live registrations of repository scope, in order; nothing is read where there never was one."""
+    if not journal.has_repository_scope:
+        return
+    for (added, _), _ in journal.registry_slices(0, journal.head(), _READ_AT_ONCE):
+        yield from (each for each in added if each.removed is None and each.subscription.scope == REPOSITORY)
+
+
+def refuse_repository_scope(journal: Journal) -> None:
+    """Raises `InputError` where a live subscription is of repository scope: a run would go on without telling it what
+    changes in its answer."""
+    if journal.has_repository_scope:
+        journal.end_leases()
+    for each in standing_registrations(journal):
+        name = each.subscription.name
+        found = f"subscription {name!r} of this folder is of repository scope, which a run does not evaluate"
+        raise InputError(found, "cancel it with `triplecast unsubscribe`, or publish with an `Engine`")
 
 
 def _other_documents(ours: str, fix: str) -> InputError:

@@ -59,15 +59,18 @@ class Repository:
     def store(self) -> Store:
         return self._store
 
-    def changes(self, upto: int) -> Iterator[tuple[Event, Change]]:
-        """Bring the store up to a position, one event at a time, each with what it changed; `store` is as of it.
-        Raises `StorageFault`."""
-        for event in chain.from_iterable(self._groups(upto)):
-            self._is_whole = False
-            change = self._apply(event)
-            self._is_whole = True
-            yield event, change
+    def coming(self, upto: int) -> Iterator[Event]:
+        """The events up to a position that the store lacks, in order: each is handed to `take` before the next is asked
+        for. Raises `StorageFault`."""
+        yield from chain.from_iterable(self._groups(upto))
         self._reached = max(self._reached, upto)
+
+    def take(self, event: Event) -> Change:
+        """Bring the store up to the event that is next, and return what it changed."""
+        self._is_whole = False
+        change = self._apply(event)
+        self._is_whole = True
+        return change
 
     def follow(self, upto: int | None = None) -> Store:
         """Bring the store up to a position, or the journal's last event. Raises `StorageFault`; a store that was

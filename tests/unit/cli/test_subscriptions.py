@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from triplecast import Engine, StorageFault
+from triplecast import Engine, InputError, StorageFault, Subscription
 from triplecast.cli import main
 from triplecast.journal import Journal
 from triplecast.registry.control_client import open_requests
+from triplecast.registry.registry import refuse_repository_scope
 
 QUERY = "SELECT ?a { ?a <http://e/p> 1 }"
 
@@ -157,3 +158,43 @@ def test_a_journal_that_is_missing_is_to_be_restored(
         found = f"triplecast {command[0]}: {folder}: journal.sqlite is missing; restore it from a copy\n"
         assert capsys.readouterr().err == found
     assert not (folder / "journal.sqlite").exists()
+
+
+def test_a_subscription_of_repository_scope_is_told_by_the_next_engine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, query = str(tmp_path / "folder"), tmp_path / "rail.rq"
+    query.write_text(QUERY)
+    with Engine.open(folder) as engine:
+        engine.publish("<http://e/s> <http://e/p> 1 .", "text/turtle", "http://e/one")
+        assert engine.statistics().live.repository == 0
+    assert main(["subscribe", folder, str(query), "--scope", "repository"]) == 0
+    capsys.readouterr()
+    assert main(["subscriptions", folder]) == 0
+    assert "scope repository" in capsys.readouterr().out
+    with Engine.open(folder) as engine:
+        (told,) = engine.notifications()
+        assert [row["a"].value for row in told.added] == ["http://e/s"]
+        assert engine.statistics().live.repository == 1
+        with pytest.raises(InputError, match="repository scope"):
+            engine.explain("<http://e/s> <http://e/p> 1 .", told.subscription, "text/turtle")
+    for command in ("explain", "preview"):
+        rows = tmp_path / "rows.jsonl"
+        rows.write_text(json.dumps({"id": "x", "text": QUERY, "scope": "repository"}))
+        (tmp_path / "a.ttl").write_text("<http://e/s> <http://e/p> 1 .")
+        document = [str(tmp_path / "a.ttl")]
+        given = [*document, str(rows)] if command == "explain" else [str(rows), "--publications", *document]
+        assert main([command, *given]) == 2
+        assert "only an `Engine` evaluates it" in capsys.readouterr().err
+
+
+def test_a_run_refuses_a_folder_with_a_live_subscription_of_repository_scope(tmp_path: Path) -> None:
+    with Journal.open(tmp_path, lambda: 1_800_000_000_000_000) as journal:
+        refuse_repository_scope(journal)
+        journal.note_repository_scope()
+        refuse_repository_scope(journal)
+        (added,) = journal.subscribe([Subscription("rail", QUERY, scope="repository")])
+        with pytest.raises(InputError, match="'rail' of this folder is of repository scope"):
+            refuse_repository_scope(journal)
+        journal.cancel([added.id])
+        refuse_repository_scope(journal)
