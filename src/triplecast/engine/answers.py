@@ -9,7 +9,7 @@ import numpy as np
 
 from triplecast.incremental import EventAnswers
 from triplecast.kernels.render import join_sheets
-from triplecast.model.match import CHANGE_NUMBER, MatchedBatch, MatchRows, Undecided
+from triplecast.model.match import CHANGE_NUMBER, MatchedBatch, MatchRows, Undecided, changed_bindings
 from triplecast.model.publication import Publication
 
 NOTHING_MATCHED = MatchedBatch(*MatchRows.of((), (), ()))
@@ -59,5 +59,5 @@ def with_answers(
 def _told(added: bytes, removed: bytes, removal: bool) -> tuple[int, bytes]:
     """The number of a change, and its text."""
     if added and removed:
-        return CHANGE_NUMBER["changed", removal], b'{"added":%b,"removed":%b}' % (added, removed)
+        return CHANGE_NUMBER["changed", removal], changed_bindings(added, removed)
     return (CHANGE_NUMBER["added", removal], added) if added else (CHANGE_NUMBER["removed", removal], removed)

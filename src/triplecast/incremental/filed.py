@@ -8,8 +8,8 @@ Any other query is evaluated by itself, restricted to what its changed stars say
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from triplecast.compile.compiled import CompiledSubscription
 from triplecast.incremental.compiled import StandingQuery, StandingStar
@@ -19,6 +19,8 @@ from triplecast.kernels.triples import ANY, NOWHERE
 from triplecast.match import Matcher
 from triplecast.repository.store import Change, Store, TripleSource, id_of
 
+StarKey: TypeAlias = tuple[str, tuple[str, ...]]
+
 
 class Concerned(NamedTuple):
     """What an event concerns, by registration."""
@@ -27,11 +29,13 @@ class Concerned(NamedTuple):
     """Other rows of the answer, in the neighbourhood of what changed."""
     stars: Mapping[int, Mapping[int, RowsChanged]]
     """Other rows of some of its stars, by their numbers."""
-    whole: Iterable[int]
-    """Nothing is known of what changed."""
+    unsure: Collection[int]
+    """Its stars, or its answer around them, have more rows than are told."""
+    star_rows: Mapping[StarKey, RowsChanged | None]
+    """What is known of the stars of the unsure; None of one that has too many rows."""
 
 
-NOT_CONCERNED = Concerned({}, {}, ())
+NOT_CONCERNED = Concerned({}, {}, (), {})
 
 
 class _StarOf(NamedTuple):
@@ -106,22 +110,23 @@ class FiledQueries:
             return NOT_CONCERNED
         subjects = subjects_of(terms, touched, change)
         changed, beyond = self._stars.changed(subjects)
+        star_rows = {**changed, **dict.fromkeys(beyond)}
         nodes: dict[_NodeOf, None] = {}
         stars: dict[int, dict[int, RowsChanged]] = {}
-        whole: set[int] = set()
+        unsure: set[int] = set()
         for key in (*changed, *(key for key in beyond if key not in changed)):
             for owner in self._owners[key]:
                 if isinstance(owner, _NodeOf):
                     nodes[owner] = None
                 elif key in beyond:
-                    whole.add(owner.registration)
+                    unsure.add(owner.registration)
                 else:
                     stars.setdefault(owner.registration, {})[owner.number] = changed[key]
         if not nodes and not self._single:
-            return Concerned({}, stars, whole)
-        around = self._around(nodes, touched, store, change, whole)
+            return Concerned({}, stars, unsure, star_rows)
+        around = self._around(nodes, touched, store, unsure)
         rows, more = self._answers.changed(subjects if around == touched else subjects_of(terms, around, change))
-        return Concerned(rows, stars, whole.union(more))
+        return Concerned(rows, stars, unsure.union(more), star_rows)
 
     def _touched(self, terms: ReadTerms, change: Change) -> set[int]:
         """The subjects of which a triple changed that some star may have."""
@@ -131,17 +136,15 @@ class FiledQueries:
         asked = {id for id in {predicate for _, predicate, _ in changed} if self._predicates[terms[id].decode()]}
         return {subject for subject, predicate, _ in changed if predicate in asked}
 
-    def _around(
-        self, nodes: Iterable[_NodeOf], touched: set[int], store: Store, change: Change, whole: set[int]
-    ) -> set[int]:
+    def _around(self, nodes: Iterable[_NodeOf], touched: set[int], store: Store, unsure: set[int]) -> set[int]:
         """The subjects of all solutions that may change of queries that the index decides."""
         around = {*touched}
         for owner in nodes:
             group = self._groups[owner.group]
             try:
-                around |= neighbours(group.graph, group.constants, owner.node, touched, store, change)
+                around |= neighbours(group.graph, group.constants, owner.node, touched, store)
             except TooManyNeighbours:
-                whole |= group.members
+                unsure |= group.members
         return around
 
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.evaluate.conjuncts import split
-from triplecast.kernels.layout import I32
 from triplecast.kernels.triples import ANY
 from triplecast.model.algebra import (
     BasicPattern,
@@ -27,10 +26,10 @@ from triplecast.model.algebra import (
     Variable,
     to_ntriples,
 )
-from triplecast.repository.store import Change, Store, id_of
+from triplecast.repository.store import Store, id_of
 
-MOST_TRIPLES = 200_000
-"""Triples of the subjects of one event that are compared; beyond, queries are evaluated one by one."""
+MOST_NEIGHBOURS = 200_000
+"""Subjects that one event may reach backwards for one group; beyond, its queries are evaluated one by one."""
 
 
 class _Edge(NamedTuple):
@@ -54,7 +53,7 @@ class JoinGraph(NamedTuple):
 
 
 class TooManyNeighbours(Exception):
-    """There are more than `MOST_TRIPLES`."""
+    """There are more than `MOST_NEIGHBOURS`."""
 
 
 def join_graph(body: Pattern) -> JoinGraph | None:
@@ -90,14 +89,12 @@ def join_graph(body: Pattern) -> JoinGraph | None:
     return JoinGraph(subjects, tuple(map(tuple, edges)), tuple(sorted(slots)), tuple(sorted(terms)))
 
 
-def neighbours(
-    graph: JoinGraph, constants: Sequence[str], first: int, subjects: set[int], store: Store, change: Change
-) -> set[int]:
+def neighbours(graph: JoinGraph, constants: Sequence[str], first: int, subjects: set[int], store: Store) -> set[int]:
     """The subjects that the other nodes may have where the node `first` has one of `subjects`, before the change or
     after it. Raises `TooManyNeighbours`."""
     found: list[set[int]] = [set() for _ in graph.subjects]
     found[first] = subjects
-    room = MOST_TRIPLES
+    room = MOST_NEIGHBOURS
     met, waiting = {first}, deque([first])
     while waiting:
         place = waiting.popleft()
@@ -110,21 +107,18 @@ def neighbours(
             if given is not None:
                 found[edge.node] = {id_of(store, given)}
                 continue
-            found[edge.node] = reached = _follow(edge, constants, found[place], store, change, room)
+            found[edge.node] = reached = _follow(edge, constants, found[place], store, room)
             room -= len(reached)
     return set().union(*found)
 
 
-def _follow(
-    edge: _Edge, constants: Sequence[str], subjects: set[int], store: Store, change: Change, room: int
-) -> set[int]:
+def _follow(edge: _Edge, constants: Sequence[str], subjects: set[int], store: Store, room: int) -> set[int]:
     reached = subjects
     if edge.forward is not None:
         predicate = _id(edge.forward, constants, store)
         reached = set()
         for each in subjects:
-            for rows in _fitting(store, change, (each, predicate, ANY)):
-                reached.update(rows[:, 2].tolist())
+            reached |= _fitting(store, each, predicate, ANY, 2)
     if edge.backward is None:
         return reached
     predicate = _id(edge.backward, constants, store)
@@ -133,20 +127,15 @@ def _follow(
         room -= store.count(ANY, predicate, each)
         if room < 0:
             raise TooManyNeighbours
-        for rows in _fitting(store, change, (ANY, predicate, each)):
-            found.update(rows[:, 0].tolist())
+        found |= _fitting(store, ANY, predicate, each, 0)
     return found
 
 
-def _fitting(store: Store, change: Change, pattern: tuple[int, int, int]) -> Iterator[I32]:
-    """The triples that fit now, and those of before that are gone."""
-    yield store.find(*pattern)
-    gone = change.removed
-    if len(gone):
-        for column, id in enumerate(pattern):
-            if id != ANY:
-                gone = gone[gone[:, column] == id]
-        yield gone
+def _fitting(store: Store, subject: int, predicate: int, end: int, column: int) -> set[int]:
+    """The subjects (0) or objects (2) of the triples that fit now, and of those that the change removed."""
+    found = {*store.find(subject, predicate, end)[:, column].tolist()}
+    found.update(each[column] for each in store.before.gone(subject, predicate, end))
+    return found
 
 
 def _id(node: Node, constants: Sequence[str], store: Store) -> int:

@@ -49,11 +49,15 @@ def _restrict(pattern: Pattern, seeds: Seeds, names: Set[str]) -> Pattern:
         return Join(seeds.values(used), pattern) if used else pattern
     match pattern:
         case algebra.Join(left, right):
-            return Join(_restrict(left, seeds, names), _restrict(right, seeds, names))
+            closed, other = (right, left) if is_open(left) else (left, right)
+            narrowed = _restrict(closed, seeds, names)
+            if narrowed is closed or not is_open(other):  # an open part is solved from the rows of the other
+                other = _restrict(other, seeds, names)
+            return Join(narrowed, other)
         case algebra.Union(left, right):
             return algebra.Union(_restrict(left, seeds, names), _restrict(right, seeds, names))
         case algebra.LeftJoin(left, right, condition):
-            inner = _restrict(right, seeds, names & certain_names(left))
+            inner = right if is_open(right) else _restrict(right, seeds, names & certain_names(left))
             return algebra.LeftJoin(_restrict(left, seeds, names), inner, condition)
         case algebra.Minus(left, right):
             inner = _restrict(right, seeds, names & certain_names(left))

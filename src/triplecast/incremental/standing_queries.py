@@ -21,7 +21,7 @@ from triplecast.incremental.difference import (
     change_text,
     whole_answer,
 )
-from triplecast.incremental.filed import NOT_CONCERNED, FiledQueries, lacks_constants
+from triplecast.incremental.filed import NOT_CONCERNED, Concerned, FiledQueries, lacks_constants
 from triplecast.incremental.restriction import Seeds
 from triplecast.journal import JournalFile
 from triplecast.languages import fill
@@ -152,7 +152,7 @@ class StandingQueries:
             standing.number, query, lambda: AnswerChange(whole_answer(query, store, Budget(STEPS)), Counter())
         )
         if changed or undecided:
-            name = Publication(Position(at), DOCUMENTS, at, self._journal.registered_at(at), b"")
+            name = Publication(Position(at), DOCUMENTS, 0, self._journal.registered_at(at), b"")
             yield EventAnswers(name, False, changed, undecided)
 
     # ---- events -----------------------------------------------------------------------------------------------------
@@ -163,16 +163,16 @@ class StandingQueries:
         store = self._repository.store
         touched = bool(len(change.added) or len(change.removed))
         found = self._filed.find(store, change) if touched else NOT_CONCERNED
-        whole = {*found.whole}
-        whole |= {number for number in self._anytime if touched or self._live[number].query.documents}
+        whole = {number for number in self._anytime if touched or self._live[number].query.documents}
         told: list[AnswerChanged] = []
         undecided: list[AnswerUndecided] = []
-        for number in sorted({*found.rows, *found.stars, *whole}):
+        for number in sorted({*found.rows, *found.stars, *found.unsure, *whole}):
             standing = self._live[number]
-            if number in found.rows and number not in whole:
+            if number in found.rows and number not in whole and number not in found.unsure:
                 changed, unsure = self._rows_changed(standing, found.rows[number], store)
             else:
-                changed, unsure = self._decide(standing, None if number in whole else found.stars[number], store)
+                stars = None if number in whole else _known_stars(standing.query, number, found)
+                changed, unsure = self._decide(standing, stars, store)
             told += changed
             undecided += unsure
         name, removal = _name_of(event)
@@ -210,6 +210,22 @@ def _decided(
         return _told(number, query, change())
     except _BEYOND as error:
         return [], [AnswerUndecided(number, _reason(error))]
+
+
+def _known_stars(query: StandingQuery, number: int, found: Concerned) -> Mapping[int, RowsChanged] | None:
+    """The stars of a query that changed; None where one of them has too many rows, or none is filed."""
+    if number not in found.unsure:
+        return found.stars[number]
+    if query.graph is None or query.is_single:
+        return None
+    known: dict[int, RowsChanged] = {}
+    for place, star in enumerate(query.stars):
+        if star.key in found.star_rows:
+            rows = found.star_rows[star.key]
+            if rows is None:
+                return None
+            known[place] = rows
+    return known or None
 
 
 def seeds_of(query: StandingQuery, stars: Mapping[int, RowsChanged]) -> list[Seeds] | None:

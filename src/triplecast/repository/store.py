@@ -96,6 +96,7 @@ class Store:
         self._moved = 0
         """Triples of documents that came and went since."""
         self._last: Change | None = None
+        self._before: EarlierStore | None = None
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 
@@ -133,7 +134,9 @@ class Store:
         """The store as before the last change, until the next."""
         if self._last is None:
             raise ValueError("the store has had no change since it was made or merged")
-        return EarlierStore(self, self._last)
+        if self._before is None:
+            self._before = EarlierStore(self, self._last)
+        return self._before
 
     def is_last(self, change: Change) -> bool:
         return self._last is change
@@ -151,7 +154,7 @@ class Store:
         elif isinstance(event, Removal):
             change = self._replace(self._number(event.graph), None, event.position)
         self.position = event.position
-        self._last = change
+        self._last, self._before = change, None
         return change
 
     def load(self, groups: Iterable[Sequence[Event]]) -> None:
@@ -199,12 +202,33 @@ class Store:
         return Change(position, graph, added[:count], removed[:lost], old)
 
 
+class _ChangedTriples:
+    """The triples that one event added or removed, found by subject or object."""
+
+    def __init__(self, triples: I32) -> None:
+        self._all: list[tuple[int, ...]] = [tuple(row) for row in triples.tolist()]
+        self._by_subject: dict[int, list[tuple[int, ...]]] = {}
+        self._by_object: dict[int, list[tuple[int, ...]]] = {}
+        for each in self._all:
+            self._by_subject.setdefault(each[0], []).append(each)
+            self._by_object.setdefault(each[2], []).append(each)
+
+    def fitting(self, subject: int, predicate: int, end: int) -> Sequence[tuple[int, ...]]:
+        among: Sequence[tuple[int, ...]] = self._all
+        if subject != ANY:
+            among = self._by_subject.get(subject, ())
+        elif end != ANY:
+            among = self._by_object.get(end, ())
+        return [each for each in among if predicate in (ANY, each[1]) and end in (ANY, each[2])]
+
+
 class EarlierStore:
     """A store as it was before its last change."""
 
     def __init__(self, store: Store, change: Change) -> None:
         self._store = store
         self._change = change
+        self._added, self._removed = _ChangedTriples(change.added), _ChangedTriples(change.removed)
 
     @property
     def bank(self) -> TermBank:
@@ -216,19 +240,24 @@ class EarlierStore:
 
     def count(self, subject: int, predicate: int, end: int) -> int:
         pattern = (subject, predicate, end)
-        added, removed = _fitting(self._change.added, pattern), _fitting(self._change.removed, pattern)
+        added, removed = self._added.fitting(*pattern), self._removed.fitting(*pattern)
         return self._current.count(*pattern) - len(added) + len(removed)
 
     def reach(self, subject: int, predicate: int, end: int) -> int:
-        return self._current.reach(subject, predicate, end) + len(self._change.removed)
+        return self._current.reach(subject, predicate, end) + len(self._removed.fitting(subject, predicate, end))
 
     def find(self, subject: int, predicate: int, end: int) -> I32:
         pattern = (subject, predicate, end)
         now = self._current.find(*pattern)
-        added = {tuple(row) for row in _fitting(self._change.added, pattern).tolist()}
+        added = {*self._added.fitting(*pattern)}
         if added:
             now = now[[tuple(row) not in added for row in now.tolist()]]
-        return np.concatenate([now, _fitting(self._change.removed, pattern)])
+        gone = self.gone(*pattern)
+        return np.concatenate([now, np.array(gone, np.int32)]) if gone else now
+
+    def gone(self, subject: int, predicate: int, end: int) -> Sequence[tuple[int, ...]]:
+        """The triples that fit and that the change removed."""
+        return self._removed.fitting(subject, predicate, end)
 
     def graphs(self) -> Iterator[int]:
         graph, replaced = self._change.graph, self._change.replaced
@@ -250,14 +279,6 @@ def id_of(source: TripleSource, term: str) -> int:
     """The id of a term in N-Triples form, `NOWHERE` where no document has it."""
     found = find_term(source.bank, term.encode())
     return NOWHERE if found < 0 else found
-
-
-def _fitting(triples: I32, pattern: tuple[int, int, int]) -> I32:
-    fits = np.ones(len(triples), bool)
-    for column, id in enumerate(pattern):
-        if id != ANY:
-            fits &= triples[:, column] == id
-    return triples[fits]
 
 
 _NO_DOCUMENTS = DocumentRun(np.zeros(0, np.int32), np.zeros(0, np.int64), NO_TRIPLES)
