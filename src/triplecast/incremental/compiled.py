@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from triplecast.compile.refusals import called_operators
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.scope import certain_names
 from triplecast.incremental.difference import Shape, shape_of
+from triplecast.incremental.flat_paths import flatten_paths
 from triplecast.incremental.neighbours import JoinGraph, constant_of, join_graph
 from triplecast.incremental.stars import Star, find_stars
 from triplecast.languages import Template
@@ -133,6 +134,7 @@ def _stars_of(wanted: _Key) -> _TemplateStars:
     query = replace_constants(
         template.query, lambda each: Slot(wanted.alike[each.index]) if isinstance(each, Slot) else each
     )
+    query = replace(query, pattern=flatten_paths(query.pattern))
     shape = shape_of(query)
     stars, every, documents = find_stars(query)
     certain = frozenset() if shape.sliced else certain_names(shape.body)

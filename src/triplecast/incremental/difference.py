@@ -15,6 +15,7 @@ from triplecast.evaluate.evaluation import evaluate_opened, solutions_of
 from triplecast.evaluate.rows import IDENTITY
 from triplecast.evaluate.scope import certain_names
 from triplecast.evaluate.solutions import Solutions, bounded_bindings
+from triplecast.incremental.flat_paths import flatten_paths
 from triplecast.incremental.restriction import Seeds, restrict
 from triplecast.model import algebra
 from triplecast.model.algebra import Pattern, Query, Term
@@ -45,7 +46,7 @@ class AnswerChange(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """A query's modifiers, taken off its pattern."""
+    """A query's modifiers, taken off its pattern, whose plain paths are triples."""
 
     body: Pattern
     """Solutions of the query come from it one by one."""
@@ -55,7 +56,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(query: Query) -> Shape:
-    pattern, distinct, projected = query.pattern, False, False
+    pattern, distinct, projected = flatten_paths(query.pattern), False, False
     while True:
         match pattern:
             case algebra.Slice():
