@@ -1,0 +1,56 @@
+"""What is cheap to answer as a whole is decided event by event too, and each notification has an id of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from triplecast import Engine, Receipt
+
+PREFIX = "@prefix e: <http://e/> . "
+MANY = 400
+
+
+def _publish(engine: Engine, turtle: str, name: str = "one") -> Receipt:
+    return engine.publish(PREFIX + turtle, "text/turtle", f"https://example.org/{name}")
+
+
+def _subscribe(engine: Engine, text: str) -> None:
+    engine.subscribe(f"PREFIX e: <http://e/> {text}", id="it", scope="repository")
+
+
+RESOURCES = " ".join(f"e:s{n} a e:D ; e:by e:r{n} . e:r{n} e:name {n} ." for n in range(MANY))
+VALUES = f"e:s a e:D ; e:by {', '.join(f'e:r{n}' for n in range(MANY))} . " + " ".join(
+    f"e:r{n} e:name {n} ." for n in range(MANY)
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "turtle"),
+    [
+        ("SELECT ?x ?n { ?x a e:D OPTIONAL { ?x e:by ?y } ?y e:name ?n }", RESOURCES),
+        ("SELECT ?x ?n { ?x a e:D ; e:by/e:name ?n }", VALUES),
+        ("SELECT ?x { ?x a e:D ; e:by ?y . ?y e:name ?n MINUS { ?y e:none ?z } }", RESOURCES),
+    ],
+)
+def test_a_large_document_comes_and_goes(query: str, turtle: str) -> None:
+    with Engine() as engine:
+        _subscribe(engine, query)
+        for name in ("one", "two"):
+            came = _publish(engine, turtle.replace("e:s", f"e:{name}").replace("e:r", f"e:{name}-r"), name)
+            assert not came.undecided
+            assert len(came.matches[0].added) == MANY
+        gone = engine.remove("https://example.org/one")
+        assert gone is not None
+        assert not gone.undecided
+        assert len(gone.matches[0].removed) == MANY
+
+
+def test_a_document_called_as_the_documents_are() -> None:
+    with Engine() as engine:
+        called = "urn:triplecast:repository"
+        engine.publish(PREFIX + "e:a e:p 1 .", "text/turtle", called)
+        _subscribe(engine, "SELECT ?v { e:a e:p ?v }")
+        engine.publish(PREFIX + "e:a e:p 1, 2 .", "text/turtle", called)
+        engine.remove(called)
+        ids = [each.id for each in engine.notifications()]
+        assert len({*ids}) == len(ids) == 3
