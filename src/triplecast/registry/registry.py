@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import Any
 
 from triplecast.compile.refusals import operators_of
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
@@ -31,9 +31,6 @@ from triplecast.registry.admission import AdmittedSubscription, examine, refuse_
 from triplecast.registry.listing import LiveSubscription, list_live
 from triplecast.registry.quota import Holdings, check_quota
 from triplecast.registry.upkeep import IndexUpkeep
-
-if TYPE_CHECKING:
-    from triplecast.engine.receipt import Match
 
 Refusal = QuerySyntaxError | QueryRefused | InputError
 """Why a subscription cannot be registered."""
@@ -60,8 +57,8 @@ class Subscribed:
     warnings: tuple[str, ...]
     expires: str | None
     """When its lease ends; None: it lives until it is cancelled."""
-    matches: Sequence[Match] = field(default=(), repr=False)
-    """Of repository scope: what it finds in the documents that there are."""
+    matches: Sequence[Any] = field(default=(), repr=False)
+    """Of repository scope: what it finds in the documents that there are, each a `Match`."""
 
 
 class Registry:

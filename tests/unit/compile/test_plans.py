@@ -197,7 +197,7 @@ def test_admission(query: str, cost: str, warnings: list[str]) -> None:
     ("subscription", "construct"),
     [
         (Subscription("s", "SELECT * { ?x ?p ?y } LIMIT 0"), "LIMIT 0"),
-        (Subscription("s", "ASK { ?x ?p ?y }", scope="repository"), "scope repository"),
+        (Subscription("s", "ASK { ?x ?p ?y }", scope="galaxy"), "scope galaxy"),
         (Subscription("s", "ASK { ?x ?p ?y }", entailment="owl"), "entailment owl"),
         (Subscription("s", "# triplecast: entailment=owl\r\nASK { ?x ?p ?y }"), "entailment owl"),
         (Subscription("s", "\n#triplecast: Entailment = owl\nASK { ?x ?p ?y }"), "entailment owl"),
