@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"{arguments.folder} held no journal: a new one is made there")
         say_faults()
         live = engine.statistics().live
-        if not live.narrow + live.predicate + live.broad:
+        if not live.narrow + live.predicate + live.broad + live.repository:
             say(f"no subscription is live in {arguments.folder}: add one with `triplecast subscribe`")
         for batch in cut_batches(documents):
             for each in batch:

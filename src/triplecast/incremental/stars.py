@@ -121,11 +121,13 @@ class _Walk:
 
     def _of_exists(self, pattern: Pattern) -> Iterator[_Found]:
         outer = pattern.left if isinstance(pattern, algebra.LeftJoin) else getattr(pattern, "pattern", None)
+        keys = {key.name for key in pattern.keys} if isinstance(pattern, algebra.Group) else None
         for expression in expressions_of(pattern):
             for part in subexpressions(expression):
                 if isinstance(part, Exists):
                     assert outer is not None
-                    yield from _all_within(self.stars(part.pattern), certain_names(outer))
+                    names = certain_names(outer)
+                    yield from _all_within(self.stars(part.pattern), names if keys is None else names & keys)
 
     def _basic(self, triples: Iterable[TriplePattern | PathPattern], conditions: Conjuncts) -> Iterator[_Found]:
         by_subject: dict[Node, list[TriplePattern]] = {}

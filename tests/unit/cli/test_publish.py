@@ -70,6 +70,14 @@ def test_a_new_folder_says_that_nobody_listens(news: Path, capsys: pytest.Captur
     assert err[1] == "no subscription is live in other: add one with `triplecast subscribe`"
 
 
+def test_a_subscription_of_repository_scope_listens(news: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("any.rq").write_text("ASK { ?x ?p ?y }")
+    assert main(["subscribe", "other", "any.rq", "--scope", "repository"]) == 0
+    capsys.readouterr()
+    assert main(["publish", "other", "1.ttl"]) == 0
+    assert "no subscription is live" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("files", [["missing.ttl"], ["1.ttl", "missing.ttl"], ["empty"]])
 def test_no_folder_is_made_for_files_that_are_not_there(news: Path, files: list[str]) -> None:
     Path("empty").mkdir()
