@@ -54,3 +54,29 @@ def test_a_document_called_as_the_documents_are() -> None:
         engine.remove(called)
         ids = [each.id for each in engine.notifications()]
         assert len({*ids}) == len(ids) == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "standing", "event", "added", "removed"),
+    [
+        ("SELECT ?x ?n { ?x a e:D OPTIONAL { ?x e:name ?n } }", "e:s a e:D .", "e:s e:name 1 .", 1, 1),
+        (
+            "SELECT * { { ?x a e:D OPTIONAL { ?x e:p ?y } } ?z e:q ?y }",
+            "e:s a e:D . e:z e:q 1, 2 .",
+            "e:s e:p 1 .",
+            0,
+            1,
+        ),
+        ("SELECT ?c { ?c e:info ?s . ?s e:memory 5 }", "e:s e:memory 5 .", "e:c e:info e:s .", 1, 0),
+    ],
+)
+def test_what_one_document_adds_to_another(query: str, standing: str, event: str, added: int, removed: int) -> None:
+    with Engine() as engine:
+        _publish(engine, standing, "standing")
+        _subscribe(engine, query)
+        (came,) = _publish(engine, event, "event").matches
+        assert (len(came.added), len(came.removed)) == (added, removed)
+        gone = engine.remove("https://example.org/event")
+        assert gone is not None
+        (back,) = gone.matches
+        assert (len(back.added), len(back.removed)) == (removed, added)
