@@ -16,6 +16,7 @@ from pathlib import Path
 from tests.conftest import DEFAULT_SEED
 from tests.properties.generate import Asked
 from tests.properties.oxigraph import Row
+from tests.properties.product import as_taxonomy
 from tests.properties.standing import SlowAnswers, Step, make_history
 from triplecast import Document, Engine, Notification, Subscription
 from triplecast.compile.compiled import compile_subscription
@@ -23,7 +24,6 @@ from triplecast.errors import QueryRefused
 from triplecast.incremental import EventAnswers, StandingQueries, compile_standing
 from triplecast.journal import Journal
 from triplecast.match import Matcher
-from triplecast.model.publication import Publication
 from triplecast.repository import Repository
 
 QUERIES, EVENTS = 40, 14
@@ -68,7 +68,7 @@ class Told:
                 self.unsubscribed(registration)
                 continue
             assert self.answers[registration] == expected, f"{self._where} {at}: {asked.text}"
-            self.seen.update({"compared": 1, "with rows": bool(expected)})
+            self.seen.update({"compared": 1, "with rows": bool(expected), "entailed": asked.entailment is not None})
 
 
 def test_changes_add_up_to_the_answer() -> None:
@@ -101,7 +101,9 @@ def check_history(seed: int, number: int) -> Counter[str]:
                 take_events(standing.follow(journal.head()), told)
                 told.compare(f"subscribed at {at}")
             before = journal.head()
-            if step.document is None:
+            if step.taxonomy is not None:
+                journal.load_taxonomy(as_taxonomy(step.taxonomy))
+            elif step.document is None:
                 journal.remove(step.graph)
             else:
                 journal.accept([step.draft()])
@@ -153,6 +155,10 @@ def check_engine(seed: int, number: int, folder: Path) -> Counter[str]:
 
 def publish(engine: Engine, steps: list[Step], source: random.Random) -> None:
     """One step, or several documents in one call."""
+    if steps[0].taxonomy is not None:
+        known = steps.pop(0).taxonomy
+        engine.load_taxonomy(as_taxonomy(known).lines, "application/n-triples", known.broader)
+        return
     if steps[0].document is None:
         engine.remove(steps.pop(0).graph)
         return
@@ -178,7 +184,7 @@ def subscription(asked: Asked, name: str) -> Subscription:
 
 def apply_events(journal: Journal, before: int, told: Told) -> None:
     for event in journal.events(before, journal.head()):
-        told.slow.apply(event.graph, event if isinstance(event, Publication) else None)
+        told.slow.apply(event)
 
 
 def take_events(found: Iterable[EventAnswers], told: Told) -> None:

@@ -18,7 +18,7 @@ from triplecast.incremental.stars import Star, find_stars
 from triplecast.languages import Template
 from triplecast.languages.rewriting import calls_in, nodes_within, replace_constants
 from triplecast.model.algebra import Node, Query, Slot, TriplePattern, Variable
-from triplecast.model.entailment import Entailment
+from triplecast.model.entailment import FUNCTION_MARKS, Entailment
 
 _HINT = 'use scope "publication", or leave it out'
 WHOLE = "recomputed"
@@ -53,6 +53,8 @@ class StandingQuery(NamedTuple):
     """It is evaluated as a whole at each event that changes a triple."""
     documents: bool
     """It is evaluated as a whole at each event that changes a document."""
+    kin: bool
+    """It is evaluated as a whole at each change of the taxonomy: it calls functions of the taxonomy."""
 
     @property
     def is_single(self) -> bool:
@@ -74,14 +76,23 @@ class StandingQuery(NamedTuple):
 
 def compile_standing(compiled: CompiledSubscription) -> StandingQuery:
     """Raises `QueryRefused` for what a query over the documents together cannot have yet."""
-    template, constants, entailment, plan = compiled
+    template, constants, entailment, _ = compiled
     found = _stars_of(_Key(template.key, _alike(constants), template))
-    _refuse(found, entailment)
-    graph = found.graph if _is_plain(plan) else None
+    _refuse(found)
+    graph = found.graph if not found.kin and _is_plain(as_asked(compiled).plan) else None
     stars = tuple(_standing_star(each, constants, graph) for each in found.stars)
     every = found.every or not all(_is_plain(each.compiled.plan) for each in stars)
+    every = every or (found.kin and entailment is Entailment.RDFS)  # what is derived may be stated too, or no more
     group = found.key, tuple(constants[each] for each in graph.predicates) if graph is not None else ()
-    return StandingQuery(stars, None if every else graph, group, found.recounted, every, found.documents)
+    return StandingQuery(stars, None if every else graph, group, found.recounted, every, found.documents, found.kin)
+
+
+def as_asked(compiled: CompiledSubscription) -> CompiledSubscription:
+    """A query as it is asked of a store that holds what is entailed."""
+    if compiled.entailment is Entailment.NONE:
+        return compiled
+    template, constants = compiled.template, compiled.constants
+    return CompiledSubscription(template, constants, Entailment.NONE, plan_of(template, constants))
 
 
 def _alike(constants: tuple[str, ...]) -> tuple[int, ...]:
@@ -89,9 +100,7 @@ def _alike(constants: tuple[str, ...]) -> tuple[int, ...]:
     return tuple([first.setdefault(each, place) for place, each in enumerate(constants)])
 
 
-def _refuse(found: _TemplateStars, entailment: Entailment) -> None:
-    if entailment is not Entailment.NONE:
-        raise QueryRefused("a taxonomy", "it is not read in repository scope yet", _HINT)
+def _refuse(found: _TemplateStars) -> None:
     if found.calls:
         raise QueryRefused("an operator", "operators are not asked in repository scope yet", _HINT)
     if found.reads_clock:
@@ -123,8 +132,10 @@ class _TemplateStars(NamedTuple):
     documents: bool
     graph: JoinGraph | None
     recounted: bool
+    kin: bool
+    """Whether the query calls functions of the taxonomy."""
     calls: bool
-    """Whether the query calls operators."""
+    """Whether it calls operators."""
     reads_clock: bool
 
 
@@ -148,9 +159,10 @@ def _stars_of(wanted: _Key) -> _TemplateStars:
         )
         found.append(_TemplateStar(star._replace(seeds=seeds), narrow, bare, _slots_in(star.query), predicates))
     graph = None if shape.sliced or query.form == "ask" else join_graph(shape.body)
-    reads_clock = any(call.function == "NOW" for call in calls_in(query.pattern))
+    functions = {call.function for call in calls_in(query.pattern)}
     recounted, calls = _is_recounted(query, shape, graph), bool(called_operators(template))
-    return _TemplateStars(key, tuple(found), every, documents, graph, recounted, calls, reads_clock)
+    kin = not functions.isdisjoint(FUNCTION_MARKS)
+    return _TemplateStars(key, tuple(found), every, documents, graph, recounted, kin, calls, "NOW" in functions)
 
 
 def _standing_star(found: _TemplateStar, constants: tuple[str, ...], graph: JoinGraph | None) -> StandingStar:

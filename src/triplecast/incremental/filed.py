@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from triplecast.compile.compiled import CompiledSubscription
-from triplecast.incremental.compiled import StandingQuery, StandingStar
+from triplecast.incremental.compiled import StandingQuery, StandingStar, as_asked
 from triplecast.incremental.decided_index import DecidedIndex, RowsChanged, Subjects
 from triplecast.incremental.neighbours import JoinGraph, TooManyNeighbours, neighbours
 from triplecast.kernels.triples import ANY, NOWHERE
@@ -72,7 +72,7 @@ class FiledQueries:
 
     def add(self, registration: int, compiled: CompiledSubscription, query: StandingQuery) -> None:
         if query.graph is not None:
-            self._answers.add(registration, compiled)
+            self._answers.add(registration, as_asked(compiled))
             if query.group not in self._groups:
                 self._groups[query.group] = _Group(query.graph, compiled.constants, set())
             self._groups[query.group].members.add(registration)

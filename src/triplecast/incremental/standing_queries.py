@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,16 +27,22 @@ from triplecast.journal import JournalFile
 from triplecast.languages import fill
 from triplecast.match import Matcher
 from triplecast.model.algebra import Query, from_ntriples
-from triplecast.model.events import Event, Removal
+from triplecast.model.entailment import Entailment
+from triplecast.model.events import Event, Removal, TaxonomyVersion
 from triplecast.model.match import TOO_LONG
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository, Store
+from triplecast.repository.entailed import EntailedStore
 from triplecast.repository.store import Change
+from triplecast.repository.stored_graphs import Source
+from triplecast.taxonomy import EntailmentTooLarge, restore_taxonomy
 
 STEPS = 500_000
 """Steps that one event may take for one subscription, before and after it together; about a second."""
 QUERIES_CACHED = 10_000
+TAXONOMY = "urn:triplecast:taxonomy"
+"""What notifications call a taxonomy; its version is its position."""
 
 
 class AnswerChanged(NamedTuple):
@@ -63,10 +69,33 @@ class EventAnswers(NamedTuple):
     undecided: Sequence[AnswerUndecided]
 
 
+class _Graph:
+    """What the queries of one entailment regime are asked of: the documents, or what they entail; and these queries."""
+
+    def __init__(self, stated: Store, entailed: EntailedStore | None, matcher: Matcher) -> None:
+        self._stated = stated
+        self.entailed = entailed
+        self.filed = FiledQueries(matcher)
+        self.live: set[int] = set()
+
+    @property
+    def store(self) -> Store:
+        return self._stated if self.entailed is None else self.entailed.store
+
+    @property
+    def before(self) -> Source:
+        return self._stated.before if self.entailed is None else self.entailed.before
+
+    @property
+    def after(self) -> Source:
+        return self._stated if self.entailed is None else self.entailed.after
+
+
 class _Standing(NamedTuple):
     registration: Registration
     compiled: CompiledSubscription
     query: StandingQuery
+    graph: _Graph
 
     @property
     def number(self) -> int:
@@ -80,7 +109,10 @@ class StandingQueries:
         """Answers are known as of `told`, up to which `repository` has come."""
         self._journal = journal
         self._repository = repository
-        self._filed = FiledQueries(matcher)
+        self._matcher = matcher
+        self._taxonomy = journal.taxonomies(told, told).before(told + 1)
+        self._graphs: dict[Entailment, _Graph] = {}
+        """Those that a live subscription is asked of."""
         self._told = told
         self._live: dict[int, _Standing] = {}
         self._anytime: set[int] = set()
@@ -123,12 +155,22 @@ class StandingQueries:
             query = compile_standing(compiled)
         except (QuerySyntaxError, QueryRefused):
             return None
-        standing = _Standing(registration, compiled, query)
+        graph = self._graph(compiled.entailment)
+        standing = _Standing(registration, compiled, query, graph)
         self._live[standing.number] = standing
-        self._filed.add(standing.number, compiled, query)
+        graph.live.add(standing.number)
+        graph.filed.add(standing.number, compiled, query)
         if query.every or query.documents:
             self._anytime.add(standing.number)
         return standing
+
+    def _graph(self, entailment: Entailment) -> _Graph:
+        found = self._graphs.get(entailment)
+        if found is None:
+            stated = self._repository.store
+            entailed = None if entailment is Entailment.NONE else EntailedStore(stated, entailment, self._taxonomy)
+            found = self._graphs[entailment] = _Graph(stated, entailed, self._matcher)
+        return found
 
     def _end(self, ends: dict[int, Position], upto: int) -> None:
         """Take those away whose end is before `upto`."""
@@ -136,20 +178,23 @@ class StandingQueries:
             del ends[number]
             standing = self._live.pop(number, None)
             if standing is not None:
-                self._filed.remove(number, standing.query)
+                standing.graph.filed.remove(number, standing.query)
+                standing.graph.live.discard(number)
                 self._anytime.discard(number)
+                if not standing.graph.live:
+                    del self._graphs[standing.compiled.entailment]
 
     def _begin(self, registration: Registration) -> Iterator[EventAnswers]:
         """Its first answer: all rows as added."""
         standing = self._add(registration)
         if standing is None:
             return
-        store, at = self._repository.store, registration.id
-        if lacks_constants(standing.compiled, standing.query, store):
+        graph, at = standing.graph, registration.id
+        if lacks_constants(standing.compiled, standing.query, graph.store):
             return
         query = _query_of(standing.compiled)
         changed, undecided = _decided(
-            standing.number, query, lambda: AnswerChange(whole_answer(query, store, Budget(STEPS)), Counter())
+            standing.number, query, lambda: AnswerChange(whole_answer(query, graph.after, Budget(STEPS)), Counter())
         )
         if changed or undecided:
             name = Publication(Position(at), DOCUMENTS, 0, self._journal.registered_at(at), b"")
@@ -158,28 +203,56 @@ class StandingQueries:
     # ---- events -----------------------------------------------------------------------------------------------------
 
     def _answers(self, event: Event, change: Change) -> Iterator[EventAnswers]:
-        if not self._live or not isinstance(event, Publication | Removal):
-            return
-        store = self._repository.store
-        touched = bool(len(change.added) or len(change.removed))
-        found = self._filed.find(store, change) if touched else NOT_CONCERNED
-        whole = {number for number in self._anytime if touched or self._live[number].query.documents}
+        if isinstance(event, TaxonomyVersion):
+            self._taxonomy = restore_taxonomy(event.lines, event.broader)
+        found = [self._answers_of(graph, event, change) for _, graph in sorted(self._graphs.items())]
+        told = sorted(each for changed, _ in found for each in changed)
+        undecided = sorted(each for _, unsure in found for each in unsure)
+        if told or undecided:
+            yield EventAnswers(*self._name_of(event), told, undecided)
+
+    def _answers_of(
+        self, graph: _Graph, event: Event, change: Change
+    ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
+        """What an event does to the answers from one graph."""
+        touched, whole = len(change.added) + len(change.removed) > 0, self._anytime & graph.live
+        if graph.entailed is not None:
+            if isinstance(event, TaxonomyVersion):
+                change = graph.entailed.replace_taxonomy(self._taxonomy, event.position)
+                whole |= {number for number in graph.live if self._live[number].query.kin}
+                touched = True
+            else:
+                change = graph.entailed.follow(change)
+        elif isinstance(event, TaxonomyVersion):
+            return [], []
+        moved = bool(len(change.added) or len(change.removed))
+        found = graph.filed.find(graph.store, change) if moved else NOT_CONCERNED
+        if not touched and not moved:
+            whole = {number for number in whole if self._live[number].query.documents}
         told: list[AnswerChanged] = []
         undecided: list[AnswerUndecided] = []
         for number in sorted({*found.rows, *found.stars, *found.unsure, *whole}):
             standing = self._live[number]
             if number in found.rows and number not in whole and number not in found.unsure:
-                changed, unsure = self._rows_changed(standing, found.rows[number], store)
+                changed, unsure = self._rows_changed(standing, found.rows[number])
             else:
                 stars = None if number in whole else _known_stars(standing.query, number, found)
-                changed, unsure = self._decide(standing, stars, store)
+                changed, unsure = self._decide(standing, stars)
             told += changed
             undecided += unsure
-        name, removal = _name_of(event)
-        yield from _event(name, removal, told, undecided)
+        return told, undecided
+
+    def _name_of(self, event: Event) -> tuple[Publication, bool]:
+        """What notifications call an event, and whether it is a removal."""
+        if isinstance(event, Publication):
+            return event._replace(quads=b""), False
+        if isinstance(event, Removal):
+            return Publication(event.position, event.graph, event.version, event.removed_at, b""), True
+        position = event.position
+        return Publication(Position(position), TAXONOMY, position, self._journal.loaded_at(position), b""), False
 
     def _rows_changed(
-        self, standing: _Standing, changed: RowsChanged, store: Store
+        self, standing: _Standing, changed: RowsChanged
     ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
         """What was decided by the index, but for rows that may come from elsewhere too."""
         before, after = (Counter(tuple(row.items()) for row in rows_of(text)) for text in changed)
@@ -191,15 +264,19 @@ class StandingQueries:
         for row in (after - before) | (before - after):
             terms = {name: from_ntriples(text) for name, text in row}
             rows.append(tuple(map(terms.get, names)))
-        return _decided(standing.number, query, lambda: change_of_rows(query, rows, store.before, store, Budget(STEPS)))
+        graph = standing.graph
+        return _decided(
+            standing.number, query, lambda: change_of_rows(query, rows, graph.before, graph.after, Budget(STEPS))
+        )
 
     def _decide(
-        self, standing: _Standing, stars: Mapping[int, RowsChanged] | None, store: Store
+        self, standing: _Standing, stars: Mapping[int, RowsChanged] | None
     ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
         query = _query_of(standing.compiled)
         seeds = None if stars is None else seeds_of(standing.query, stars)
+        graph = standing.graph
         return _decided(
-            standing.number, query, lambda: change_of_answer(query, seeds, store.before, store, Budget(STEPS))
+            standing.number, query, lambda: change_of_answer(query, seeds, graph.before, graph.after, Budget(STEPS))
         )
 
 
@@ -262,18 +339,6 @@ def _told(number: int, query: Query, change: AnswerChange) -> tuple[list[AnswerC
     return [AnswerChanged(number, added, removed)], []
 
 
-def _event(
-    name: Publication, removal: bool, changed: Sequence[AnswerChanged], undecided: Sequence[AnswerUndecided]
-) -> Iterable[EventAnswers]:
-    return (EventAnswers(name, removal, changed, undecided),) if changed or undecided else ()
-
-
-def _name_of(event: Publication | Removal) -> tuple[Publication, bool]:
-    if isinstance(event, Publication):
-        return event._replace(quads=b""), False
-    return Publication(event.position, event.graph, event.version, event.removed_at, b""), True
-
-
 @lru_cache(maxsize=QUERIES_CACHED)
 def _filled(query: Query, constants: tuple[str, ...]) -> Query:
     return fill(query, constants)
@@ -283,10 +348,10 @@ def _query_of(compiled: CompiledSubscription) -> Query:
     return _filled(compiled.template.query, compiled.constants)
 
 
-_BEYOND = (BudgetExceeded, RecursionError, MemoryError)
+_BEYOND = (BudgetExceeded, EntailmentTooLarge, RecursionError, MemoryError)
 
 
 def _reason(error: BaseException) -> str:
-    if isinstance(error, BudgetExceeded):
+    if isinstance(error, BudgetExceeded | EntailmentTooLarge):
         return f"its answer in the stored documents: {error}"
     return "its answer in the stored documents: nested too deeply, or more than memory holds"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -145,17 +145,38 @@ class Store:
 
     def apply(self, event: Event) -> Change:
         """Take the next event; return what it added and removed."""
-        if self._moved > max(self._merge_after, len(self._documents.rows) // 4):
-            self.merge()
+        self._make_room()
         change = Change(event.position, ANY, NO_TRIPLES, NO_TRIPLES, None)
         if isinstance(event, Publication):
             self.bank, triples = number_lines(self.bank, document_lines(event))
             change = self._replace(self._number(event.graph), triples, event.position)
         elif isinstance(event, Removal):
             change = self._replace(self._number(event.graph), None, event.position)
-        self.position = event.position
+        return self._note(change)
+
+    def _make_room(self) -> None:
+        if self._moved > max(self._merge_after, len(self._documents.rows) // 4):
+            self.merge()
+
+    def _note(self, change: Change) -> Change:
+        self.position = change.position
         self._last, self._before = change, None
         return change
+
+    def replace(self, documents: Mapping[str, bytes], position: int) -> Change:
+        """Give graphs, by their terms, other lines in one event; empty ones are removed. No two of them share a
+        triple."""
+        self._make_room()
+        self.bank, triples = number_lines(self.bank, b"".join(documents.values()))
+        self.bank, graphs = number_terms(self.bank, [graph.encode() for graph in documents])
+        added, removed, at = [NO_TRIPLES], [NO_TRIPLES], 0
+        for graph, lines in zip(graphs.tolist(), documents.values(), strict=True):
+            end = at + lines.count(b"\n")
+            change = self._replace(graph, triples[at:end] if lines else None, position)
+            added.append(change.added)
+            removed.append(change.removed)
+            at = end
+        return self._note(Change(position, ANY, np.concatenate(added), np.concatenate(removed), None))
 
     def load(self, groups: Iterable[Sequence[Event]]) -> None:
         """Take many events at once, in groups; faster than one by one, and without their changes."""
