@@ -6,11 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from triplecast.compile.compiled import CompiledSubscription, compile_subscription
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget, BudgetExceeded
+from triplecast.incremental.asked_graph import MOST_HELD, AskedGraph
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
 from triplecast.incremental.difference import (
@@ -21,7 +22,8 @@ from triplecast.incremental.difference import (
     change_text,
     whole_answer,
 )
-from triplecast.incremental.filed import NOT_CONCERNED, Concerned, FiledQueries, lacks_constants
+from triplecast.incremental.filed import NOT_CONCERNED, Concerned, lacks_constants
+from triplecast.incremental.owed import OwedAnswers
 from triplecast.incremental.restriction import Seeds
 from triplecast.journal import JournalFile
 from triplecast.languages import fill
@@ -32,8 +34,8 @@ from triplecast.model.events import Event, Removal, TaxonomyVersion
 from triplecast.model.match import TOO_LONG
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
-from triplecast.repository import Repository, Store
-from triplecast.repository.entailed import EntailedStore
+from triplecast.repository import Repository
+from triplecast.repository.earlier import HELD_TRIPLES
 from triplecast.repository.store import Change
 from triplecast.repository.stored_graphs import Source
 from triplecast.taxonomy import EntailmentTooLarge, restore_taxonomy
@@ -59,6 +61,10 @@ class AnswerUndecided(NamedTuple):
     reason: str
 
 
+Decided: TypeAlias = tuple[list[AnswerChanged], list[AnswerUndecided]]
+"""What is told of one answer, or why it is undecided."""
+
+
 class EventAnswers(NamedTuple):
     """What one event did to all answers, by registration."""
 
@@ -69,33 +75,11 @@ class EventAnswers(NamedTuple):
     undecided: Sequence[AnswerUndecided]
 
 
-class _Graph:
-    """What the queries of one entailment regime are asked of: the documents, or what they entail; and these queries."""
-
-    def __init__(self, stated: Store, entailed: EntailedStore | None, matcher: Matcher) -> None:
-        self._stated = stated
-        self.entailed = entailed
-        self.filed = FiledQueries(matcher)
-        self.live: set[int] = set()
-
-    @property
-    def store(self) -> Store:
-        return self._stated if self.entailed is None else self.entailed.store
-
-    @property
-    def before(self) -> Source:
-        return self._stated.before if self.entailed is None else self.entailed.before
-
-    @property
-    def after(self) -> Source:
-        return self._stated if self.entailed is None else self.entailed.after
-
-
 class _Standing(NamedTuple):
     registration: Registration
     compiled: CompiledSubscription
     query: StandingQuery
-    graph: _Graph
+    graph: AskedGraph
 
     @property
     def number(self) -> int:
@@ -105,13 +89,23 @@ class _Standing(NamedTuple):
 class StandingQueries:
     """Follows a journal from position `told` on. For one thread at a time."""
 
-    def __init__(self, journal: JournalFile, repository: Repository, matcher: Matcher, told: int) -> None:
-        """Answers are known as of `told`, up to which `repository` has come."""
+    def __init__(
+        self,
+        journal: JournalFile,
+        repository: Repository,
+        matcher: Matcher,
+        told: int,
+        owed: OwedAnswers | None = None,
+    ) -> None:
+        """Answers were told as of `told`, but for those that are `owed`; `repository` has come to where these start."""
         self._journal = journal
         self._repository = repository
         self._matcher = matcher
-        self._taxonomy = journal.taxonomies(told, told).before(told + 1)
-        self._graphs: dict[Entailment, _Graph] = {}
+        self.owed = owed or OwedAnswers()
+        """The answers that are undecided."""
+        start = repository.reached
+        self._taxonomy = journal.taxonomies(start, start).before(start + 1)
+        self._graphs: dict[Entailment, AskedGraph] = {}
         """Those that a live subscription is asked of."""
         self._told = told
         self._live: dict[int, _Standing] = {}
@@ -120,6 +114,7 @@ class StandingQueries:
         for each in journal.live_registrations(told):
             if each.subscription.scope == REPOSITORY:
                 self._add(each)
+        self._catch_up()
 
     @property
     def told(self) -> int:
@@ -164,13 +159,28 @@ class StandingQueries:
             self._anytime.add(standing.number)
         return standing
 
-    def _graph(self, entailment: Entailment) -> _Graph:
+    def _graph(self, entailment: Entailment) -> AskedGraph:
         found = self._graphs.get(entailment)
         if found is None:
-            stated = self._repository.store
-            entailed = None if entailment is Entailment.NONE else EntailedStore(stated, entailment, self._taxonomy)
-            found = self._graphs[entailment] = _Graph(stated, entailed, self._matcher)
+            found = AskedGraph(self._repository.store, entailment, self._taxonomy, self._matcher)
+            self._graphs[entailment] = found
         return found
+
+    def _catch_up(self) -> None:
+        """Take the events up to `told`, and keep the states from which answers are owed."""
+        since: dict[int, list[_Standing]] = {}
+        for number, first in self.owed.since.items():
+            if number not in self._live:
+                self.owed.end(number, self._told)
+            elif number != first:
+                since.setdefault(first, []).append(self._live[number])
+        for event in self._repository.coming(self._told):
+            change = self._repository.take(event)
+            self._note_taxonomy(event)
+            for graph in self._graphs.values():
+                self._take(graph, event, change)
+            for standing in since.get(event.position, ()):
+                standing.graph.hold(event.position)
 
     def _end(self, ends: dict[int, Position], upto: int) -> None:
         """Take those away whose end is before `upto`."""
@@ -178,6 +188,7 @@ class StandingQueries:
             del ends[number]
             standing = self._live.pop(number, None)
             if standing is not None:
+                self._settle(standing, upto)
                 standing.graph.filed.remove(number, standing.query)
                 standing.graph.live.discard(number)
                 self._anytime.discard(number)
@@ -189,58 +200,98 @@ class StandingQueries:
         standing = self._add(registration)
         if standing is None:
             return
-        graph, at = standing.graph, registration.id
-        if lacks_constants(standing.compiled, standing.query, graph.store):
+        at = registration.id
+        if not standing.graph.too_large and lacks_constants(standing.compiled, standing.query, standing.graph.store):
             return
-        query = _query_of(standing.compiled)
-        changed, undecided = _decided(
-            standing.number, query, lambda: AnswerChange(whole_answer(query, graph.after, Budget(STEPS)), Counter())
-        )
+        changed, undecided = self._first(standing)
+        if undecided:
+            self.owed.begin(standing.number, standing.number)
         if changed or undecided:
             name = Publication(Position(at), DOCUMENTS, 0, self._journal.registered_at(at), b"")
             yield EventAnswers(name, False, changed, undecided)
 
+    def _first(self, standing: _Standing) -> Decided:
+        """All rows as added."""
+        if standing.graph.too_large:
+            return [], [AnswerUndecided(standing.number, TOO_LARGE)]
+        query, source = _query_of(standing.compiled), standing.graph.after
+        return self._decided(standing, lambda: AnswerChange(whole_answer(query, source, Budget(STEPS)), Counter()))
+
     # ---- events -----------------------------------------------------------------------------------------------------
 
     def _answers(self, event: Event, change: Change) -> Iterator[EventAnswers]:
-        if isinstance(event, TaxonomyVersion):
-            self._taxonomy = restore_taxonomy(event.lines, event.broader)
-        found = [self._answers_of(graph, event, change) for _, graph in sorted(self._graphs.items())]
-        told = sorted(each for changed, _ in found for each in changed)
-        undecided = sorted(each for _, unsure in found for each in unsure)
-        if told or undecided:
-            yield EventAnswers(*self._name_of(event), told, undecided)
-
-    def _answers_of(
-        self, graph: _Graph, event: Event, change: Change
-    ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
-        """What an event does to the answers from one graph."""
-        touched, whole = len(change.added) + len(change.removed) > 0, self._anytime & graph.live
-        if graph.entailed is not None:
-            if isinstance(event, TaxonomyVersion):
-                change = graph.entailed.replace_taxonomy(self._taxonomy, event.position)
-                whole |= {number for number in graph.live if self._live[number].query.kin}
-                touched = True
-            else:
-                change = graph.entailed.follow(change)
-        elif isinstance(event, TaxonomyVersion):
-            return [], []
-        moved = bool(len(change.added) or len(change.removed))
-        found = graph.filed.find(graph.store, change) if moved else NOT_CONCERNED
-        if not touched and not moved:
-            whole = {number for number in whole if self._live[number].query.documents}
+        self._note_taxonomy(event)
         told: list[AnswerChanged] = []
         undecided: list[AnswerUndecided] = []
-        for number in sorted({*found.rows, *found.stars, *found.unsure, *whole}):
-            standing = self._live[number]
-            if number in found.rows and number not in whole and number not in found.unsure:
-                changed, unsure = self._rows_changed(standing, found.rows[number])
-            else:
-                stars = None if number in whole else _known_stars(standing.query, number, found)
-                changed, unsure = self._decide(standing, stars)
-            told += changed
-            undecided += unsure
-        return told, undecided
+        for _, graph in sorted(self._graphs.items()):
+            for number in sorted(concerned := self._concerned(graph, event, change)):
+                standing = self._live[number]
+                changed: Sequence[AnswerChanged] = ()
+                unsure: Sequence[AnswerUndecided]
+                if graph.too_large:
+                    unsure = [AnswerUndecided(number, TOO_LARGE)]
+                elif number in self.owed:
+                    changed, unsure = self._make_up(standing)
+                else:
+                    changed, unsure = self._decide(standing, concerned[number], graph.before)
+                if not unsure:
+                    self._settle(standing, event.position)
+                elif number not in self.owed:
+                    self.owed.begin(number, event.position)
+                    graph.hold(event.position)
+                told += changed
+                undecided += unsure
+        if told or undecided:
+            yield EventAnswers(*self._name_of(event), sorted(told), sorted(undecided))
+
+    def _note_taxonomy(self, event: Event) -> None:
+        if isinstance(event, TaxonomyVersion):
+            self._taxonomy = restore_taxonomy(event.lines, event.broader)
+
+    def _take(self, graph: AskedGraph, event: Event, change: Change) -> Change | None:
+        """What an event changes in a graph; None where it is none of its events."""
+        if isinstance(event, TaxonomyVersion):
+            return graph.replace_taxonomy(self._taxonomy, event.position)
+        return graph.take(change)
+
+    def _concerned(self, graph: AskedGraph, event: Event, change: Change) -> dict[int, Concerned | None]:
+        """Whom an event may concern; with what is known of that, or None for whom it is evaluated as a whole."""
+        was_too_large = graph.too_large
+        own = self._take(graph, event, change)
+        if own is None:
+            return {}
+        if graph.too_large != was_too_large:
+            return dict.fromkeys(graph.live)
+        moved = bool(len(own.added) or len(own.removed))
+        found = graph.filed.find(graph.store, own) if moved else NOT_CONCERNED
+        concerned: dict[int, Concerned | None] = dict.fromkeys((*found.rows, *found.stars, *found.unsure), found)
+        is_taught = isinstance(event, TaxonomyVersion)
+        if moved or is_taught or len(change.added) or len(change.removed):
+            concerned.update(dict.fromkeys(self._anytime & graph.live))
+        else:
+            concerned.update((each, None) for each in self._anytime & graph.live if self._live[each].query.documents)
+        if is_taught:
+            concerned.update((each, None) for each in graph.live if self._live[each].query.kin)
+        return concerned
+
+    def _make_up(self, standing: _Standing) -> Decided:
+        """What changed since the event that left an answer undecided, that and all others since together."""
+        since = self.owed.since[standing.number]
+        if since == standing.number:
+            return self._first(standing)
+        before = standing.graph.before_event(since)
+        if before is None:
+            return [], [AnswerUndecided(standing.number, LOST)]
+        whole = standing.number in self._anytime or standing.query.kin
+        return self._decide(standing, None if whole else standing.graph.concerned_since(since), before)
+
+    def _settle(self, standing: _Standing, position: int) -> None:
+        """Note that an answer is decided, or not wanted any more."""
+        if standing.number in self.owed:
+            since = self.owed.since[standing.number]
+            self.owed.end(standing.number, position)
+            if since != standing.number:
+                standing.graph.drop(since)
 
     def _name_of(self, event: Event) -> tuple[Publication, bool]:
         """What notifications call an event, and whether it is a removal."""
@@ -251,42 +302,35 @@ class StandingQueries:
         position = event.position
         return Publication(Position(position), TAXONOMY, position, self._journal.loaded_at(position), b""), False
 
-    def _rows_changed(
-        self, standing: _Standing, changed: RowsChanged
-    ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
+    def _decide(self, standing: _Standing, found: Concerned | None, before: Source) -> Decided:
+        """By what an answer differs from that of an earlier state, of whose change it is known whom it concerns."""
+        number, query, after = standing.number, _query_of(standing.compiled), standing.graph.after
+        if found is not None and number in found.rows and number not in found.unsure:
+            return self._rows_changed(standing, found.rows[number], before)
+        if found is not None and number not in found.stars and number not in found.unsure:
+            return [], []
+        stars = None if found is None else _known_stars(standing.query, number, found)
+        seeds = None if stars is None else seeds_of(standing.query, stars)
+        return self._decided(standing, lambda: change_of_answer(query, seeds, before, after, Budget(STEPS)))
+
+    def _rows_changed(self, standing: _Standing, changed: RowsChanged, before: Source) -> Decided:
         """What was decided by the index, but for rows that may come from elsewhere too."""
-        before, after = (Counter(tuple(row.items()) for row in rows_of(text)) for text in changed)
+        then, now = (Counter(tuple(row.items()) for row in rows_of(text)) for text in changed)
         if not standing.query.recounted:
-            return [AnswerChanged(standing.number, _json(after - before), _json(before - after))], []
-        query = _query_of(standing.compiled)
+            return [AnswerChanged(standing.number, _json(now - then), _json(then - now))], []
+        query, after = _query_of(standing.compiled), standing.graph.after
         names = [variable.name for variable in query.variables]
         rows = []
-        for row in (after - before) | (before - after):
+        for row in (now - then) | (then - now):
             terms = {name: from_ntriples(text) for name, text in row}
             rows.append(tuple(map(terms.get, names)))
-        graph = standing.graph
-        return _decided(
-            standing.number, query, lambda: change_of_rows(query, rows, graph.before, graph.after, Budget(STEPS))
-        )
+        return self._decided(standing, lambda: change_of_rows(query, rows, before, after, Budget(STEPS)))
 
-    def _decide(
-        self, standing: _Standing, stars: Mapping[int, RowsChanged] | None
-    ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
-        query = _query_of(standing.compiled)
-        seeds = None if stars is None else seeds_of(standing.query, stars)
-        graph = standing.graph
-        return _decided(
-            standing.number, query, lambda: change_of_answer(query, seeds, graph.before, graph.after, Budget(STEPS))
-        )
-
-
-def _decided(
-    number: int, query: Query, change: Callable[[], AnswerChange]
-) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
-    try:
-        return _told(number, query, change())
-    except _BEYOND as error:
-        return [], [AnswerUndecided(number, _reason(error))]
+    def _decided(self, standing: _Standing, change: Callable[[], AnswerChange]) -> Decided:
+        try:
+            return _told(standing.number, _query_of(standing.compiled), change())
+        except _BEYOND as error:
+            return [], [AnswerUndecided(standing.number, _reason(error))]
 
 
 def _known_stars(query: StandingQuery, number: int, found: Concerned) -> Mapping[int, RowsChanged] | None:
@@ -330,7 +374,7 @@ def _json(rows: Counter[tuple[tuple[str, str], ...]]) -> bytes:
     return json.dumps([dict(row) for row in rows.elements()], ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _told(number: int, query: Query, change: AnswerChange) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
+def _told(number: int, query: Query, change: AnswerChange) -> Decided:
     if not change.added and not change.removed:
         return [], []
     added, removed = change_text([variable.name for variable in query.variables], change)
@@ -348,6 +392,11 @@ def _query_of(compiled: CompiledSubscription) -> Query:
     return _filled(compiled.template.query, compiled.constants)
 
 
+TOO_LARGE = f"its answer in the stored documents: of a resource {EntailmentTooLarge()}"
+LOST = (
+    f"its answer in the stored documents: since it was decided, more than {HELD_TRIPLES:,} triples have changed, or "
+    f"after {MOST_HELD} events answers are owed; subscribe again"
+)
 _BEYOND = (BudgetExceeded, EntailmentTooLarge, RecursionError, MemoryError)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +25,7 @@ from triplecast.model.events import Event, Removal
 from triplecast.model.publication import Publication
 from triplecast.repository.assembly import REMOVED, Assembled, DocumentRun, assemble, number_documents
 from triplecast.repository.document_lines import document_lines
+from triplecast.repository.earlier import EarlierStore, HeldChange
 
 MERGE_AFTER = 65_536
 """Triples of documents that came and went before the live part is sorted in; in a large store, a quarter of it."""
@@ -81,6 +83,7 @@ class Store:
         self.position = position
         """Of the last event that it has."""
         self._merge_after = merge_after
+        self._held: list[HeldChange] = []
         self._settle(assembled)
 
     @classmethod
@@ -89,7 +92,10 @@ class Store:
         return cls(assemble(empty_bank(secret), [_NO_DOCUMENTS]), merge_after=merge_after)
 
     def _settle(self, assembled: Assembled) -> None:
-        self.bank, self._stored, self._documents = assembled
+        self.bank, self._stored, self._documents, ids = assembled
+        if ids is not None:
+            for held in self._held:
+                held.renumber(ids)
         self._live = empty_live(len(self._stored.rows))
         self._changed: dict[int, I32 | None] = {}
         """The documents that are not those of `_documents`, by graph; None: removed."""
@@ -135,11 +141,37 @@ class Store:
         if self._last is None:
             raise ValueError("the store has had no change since it was made or merged")
         if self._before is None:
-            self._before = EarlierStore(self, self._last)
+            change = self._last
+            replaced = {} if change.graph == ANY else {change.graph: change.replaced}
+            self._before = EarlierStore(self, change, change.added, change.removed, replaced)
         return self._before
 
     def is_last(self, change: Change) -> bool:
         return self._last is change
+
+    def hold(self) -> HeldChange:
+        """Note from now on what differs from the state before the last change, until `drop`."""
+        assert self._last is not None
+        held = HeldChange(self._last)
+        self._held.append(held)
+        return held
+
+    def drop(self, held: HeldChange) -> None:
+        self._held.remove(held)
+
+    @contextmanager
+    def since(self, held: HeldChange) -> Iterator[None]:
+        """Let `before` be that of a held change, as if all of it were the last one."""
+        usual, self._before = self._before, self.before_held(held)
+        try:
+            yield
+        finally:
+            self._before = usual
+
+    def before_held(self, held: HeldChange) -> EarlierStore:
+        """The store as it was before all that a held change has, until the next change."""
+        assert self._last is not None
+        return EarlierStore(self, self._last, *held.rows(), held.replaced)
 
     # ---- changing ---------------------------------------------------------------------------------------------------
 
@@ -161,6 +193,8 @@ class Store:
     def _note(self, change: Change) -> Change:
         self.position = change.position
         self._last, self._before = change, None
+        for held in self._held:
+            held.take(change)
         return change
 
     def replace(self, documents: Mapping[str, bytes], position: int) -> Change:
@@ -193,7 +227,8 @@ class Store:
     def merge(self) -> Assembled:
         """Sort the live part in; return what the store is made of."""
         if self._changed:
-            self._settle(assemble(self.bank, self._runs()))
+            held = [rows for each in self._held for rows in each.all_rows()]
+            self._settle(assemble(self.bank, self._runs(), held))
         return Assembled(self.bank, self._stored, self._documents)
 
     def _runs(self) -> list[DocumentRun]:
@@ -221,79 +256,6 @@ class Store:
             self._changed[graph] = triples
         self._moved += 1 + len(new) + len(gone)
         return Change(position, graph, added[:count], removed[:lost], old)
-
-
-class _ChangedTriples:
-    """The triples that one event added or removed, found by subject or object."""
-
-    def __init__(self, triples: I32) -> None:
-        self._all: list[tuple[int, ...]] = [tuple(row) for row in triples.tolist()]
-        self._by_subject: dict[int, list[tuple[int, ...]]] = {}
-        self._by_object: dict[int, list[tuple[int, ...]]] = {}
-        for each in self._all:
-            self._by_subject.setdefault(each[0], []).append(each)
-            self._by_object.setdefault(each[2], []).append(each)
-
-    def fitting(self, subject: int, predicate: int, end: int) -> Sequence[tuple[int, ...]]:
-        among: Sequence[tuple[int, ...]] = self._all
-        if subject != ANY:
-            among = self._by_subject.get(subject, ())
-        elif end != ANY:
-            among = self._by_object.get(end, ())
-        return [each for each in among if predicate in (ANY, each[1]) and end in (ANY, each[2])]
-
-
-class EarlierStore:
-    """A store as it was before its last change."""
-
-    def __init__(self, store: Store, change: Change) -> None:
-        self._store = store
-        self._change = change
-        self._added, self._removed = _ChangedTriples(change.added), _ChangedTriples(change.removed)
-
-    @property
-    def bank(self) -> TermBank:
-        return self._current.bank
-
-    @property
-    def size(self) -> int:
-        return self._current.size - len(self._change.added) + len(self._change.removed)
-
-    def count(self, subject: int, predicate: int, end: int) -> int:
-        pattern = (subject, predicate, end)
-        added, removed = self._added.fitting(*pattern), self._removed.fitting(*pattern)
-        return self._current.count(*pattern) - len(added) + len(removed)
-
-    def reach(self, subject: int, predicate: int, end: int) -> int:
-        return self._current.reach(subject, predicate, end) + len(self._removed.fitting(subject, predicate, end))
-
-    def find(self, subject: int, predicate: int, end: int) -> I32:
-        pattern = (subject, predicate, end)
-        now = self._current.find(*pattern)
-        added = {*self._added.fitting(*pattern)}
-        if added:
-            now = now[[tuple(row) not in added for row in now.tolist()]]
-        gone = self.gone(*pattern)
-        return np.concatenate([now, np.array(gone, np.int32)]) if gone else now
-
-    def gone(self, subject: int, predicate: int, end: int) -> Sequence[tuple[int, ...]]:
-        """The triples that fit and that the change removed."""
-        return self._removed.fitting(subject, predicate, end)
-
-    def graphs(self) -> Iterator[int]:
-        graph, replaced = self._change.graph, self._change.replaced
-        yield from (each for each in self._current.graphs() if each != graph)
-        if replaced is not None:
-            yield graph
-
-    def document(self, graph: int) -> I32 | None:
-        return self._change.replaced if graph == self._change.graph else self._current.document(graph)
-
-    @property
-    def _current(self) -> Store:
-        if not self._store.is_last(self._change):
-            raise ValueError("the store has changed since; read what was before a change until the next")
-        return self._store
 
 
 def id_of(source: TripleSource, term: str) -> int:
