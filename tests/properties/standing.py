@@ -76,7 +76,7 @@ def _across(source: random.Random, pool: Sequence[Published], count: int) -> Ite
         drawn = source.sample(pool, min(3, len(pool)))
         named = (triple for each in drawn for triple in each.triples if all(term[0] != "blank" for term in triple))
         triples = tuple(dict.fromkeys(named))
-        if not triples:
+        if not any(end[0] == "literal" for _, _, end in triples):
             continue
         world = World.of_publications(source, [replace(drawn[0], triples=triples)])
         if source.random() < 0.5:

@@ -204,6 +204,7 @@ class Engine:
 
     def load_taxonomy(self, data: bytes | str, media_type: str | None = None, broader: bool = False) -> LoadedTaxonomy:
         """Replace the taxonomy: publications from the next on are matched with it, earlier ones are not matched again.
+        What it changes in the answers of repository scope is told at once.
 
         ``rdfs:subClassOf``, ``rdfs:subPropertyOf`` and ``rdf:type`` between IRIs are taken, with `broader` also
         ``skos:broader``; an empty document takes the taxonomy away. Raises `DocumentRejected`, `TaxonomyCycle`, which
@@ -214,7 +215,8 @@ class Engine:
         taxonomy = parse_taxonomy(self._parser, [document_of(data, media_type, None, False)], broader)
         with self._lock:
             self._match_accepted()
-            return LoadedTaxonomy.of(taxonomy, self._journal.load_taxonomy(taxonomy))
+            loaded = LoadedTaxonomy.of(taxonomy, self._journal.load_taxonomy(taxonomy))
+            return self._publishing.taught(loaded)
 
     # ---- publishing -------------------------------------------------------------------------------------------------
 

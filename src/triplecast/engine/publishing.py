@@ -16,7 +16,7 @@ from threading import RLock
 
 from triplecast.engine.findings import Findings
 from triplecast.engine.matching import Matching
-from triplecast.engine.receipt import Receipt
+from triplecast.engine.receipt import LoadedTaxonomy, Receipt
 from triplecast.errors import StorageFault
 from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.ingest.ahead import parse_ahead
@@ -114,6 +114,14 @@ class Publishing:
             replace(each, matches=found.matches([each.registration])) if isinstance(each, Subscribed) else each
             for each in outcomes
         ]
+
+    def taught(self, loaded: LoadedTaxonomy) -> LoadedTaxonomy:
+        """A taxonomy with what it changes. The caller holds the lock."""
+        if not self._journal.has_repository_scope:
+            return loaded
+        found = Findings()
+        self._matching.follow(found)
+        return replace(loaded, matches=found.matches([loaded.position]), undecided=found.undecided([loaded.position]))
 
     def match_accepted(self) -> None:
         """Match what the journal has and the outbox has not, and tell the documents that were accepted last by a call

@@ -45,10 +45,14 @@ class LoadedTaxonomy:
     subproperties: int
     broader: int
     types: int
+    matches: Sequence[Match] = ()
+    """What it changes in the answers of repository scope."""
+    undecided: Sequence[UndecidedMatch] = ()
 
     @classmethod
     def of(cls, taxonomy: Taxonomy, position: int) -> LoadedTaxonomy:
-        return cls(position, *(taxonomy.count(word) for word in (SUB_CLASS, SUB_PROPERTY, BROADER, TYPE)))
+        subclasses, subproperties, broader, types = map(taxonomy.count, (SUB_CLASS, SUB_PROPERTY, BROADER, TYPE))
+        return cls(position, subclasses, subproperties, broader, types)
 
 
 @dataclass(frozen=True, slots=True)
