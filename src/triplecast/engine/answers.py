@@ -11,8 +11,14 @@ from triplecast.incremental import EventAnswers
 from triplecast.kernels.render import join_sheets
 from triplecast.model.match import CHANGE_NUMBER, MatchedBatch, MatchRows, Undecided, changed_bindings
 from triplecast.model.publication import Publication
+from triplecast.outbox import OutboxBatch
 
 NOTHING_MATCHED = MatchedBatch(*MatchRows.of((), (), ()))
+
+
+def batch_of_answers(answers: Sequence[EventAnswers]) -> OutboxBatch:
+    """What the outbox takes of answers alone."""
+    return OutboxBatch.of(*with_answers((), NOTHING_MATCHED, answers))
 
 
 def with_answers(

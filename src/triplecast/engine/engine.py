@@ -32,7 +32,7 @@ from triplecast.ingest.document_files import parse_taxonomy
 from triplecast.journal import Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
-from triplecast.model.subscription import API, BROAD_PER_OWNER, SCOPES, Subscription, check_subscriptions, read_lease
+from triplecast.model.subscription import API, BROAD_PER_OWNER, Subscription, check_subscriptions, read_lease
 from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Definitions, Notification, Outbox, UndecidedPair
@@ -120,7 +120,7 @@ class Engine:
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         driver = Driver(journal, outbox, journal.has_repository_scope)
         self._upkeep = IndexUpkeep(index, journal, lambda: driver.needed_from, operators=lambda: matcher.operators)
-        self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness, SCOPES)
+        self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
         self._querying = Querying(journal, matcher)
         asking = Asking(journal, driver, matcher, self._asker)
         self._matching = Matching(journal, driver, self._registry, matcher, asking, self._querying)

@@ -143,6 +143,27 @@ class OutboxBatch:
             tuple(pair for batch in ordered for pair in batch.awaited),
         )
 
+    def beside(self, other: OutboxBatch) -> OutboxBatch:
+        """One batch of two that may have rows and pairs of the same publications, but none in both."""
+        if not self.publications or not other.publications:
+            return self if self.publications else other
+        names = {each.position: each for each in (*self.publications, *other.publications)}
+        position = np.concatenate([self.position, other.position])
+        registration = np.concatenate([self.registration, other.registration])
+        sheet, offsets, bindings = join_sheets([(each.sheet, each.offsets, each.bindings) for each in (self, other)])
+        order = np.lexsort((registration, position))
+        return OutboxBatch(
+            tuple(names[each] for each in sorted(names)),
+            position[order],
+            registration[order],
+            np.concatenate([self.change, other.change])[order],
+            sheet[order],
+            offsets,
+            bindings,
+            tuple(sorted((*self.undecided, *other.undecided), key=lambda pair: pair[:2])),
+            self.awaited + other.awaited,
+        )
+
     def between(self, after: int, upto: int) -> OutboxBatch:
         """What there is of publications at positions in (`after`, `upto`]."""
         names = self.publications
