@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -32,11 +33,14 @@ from triplecast.model.match import TOO_LONG
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository, Store
-from triplecast.repository.store import Change
+from triplecast.repository.changes import EarlierStore
+from triplecast.repository.store import TripleSource
 
 STEPS = 500_000
 """Steps that one event may take for one subscription, before and after it together; about a second."""
 QUERIES_CACHED = 10_000
+EVENTS_AT_ONCE = 1_000
+"""Events whose changes are found together."""
 
 
 class AnswerChanged(NamedTuple):
@@ -102,12 +106,19 @@ class StandingQueries:
         ends = {int(id): position for id, position in changes.removed}
         subscribed = iter(coming)
         following = next(subscribed, None)
-        for event in self._repository.coming(upto):
-            while following is not None and following.id < event.position:
-                yield from self._begin(following)
-                following = next(subscribed, None)
-            self._end(ends, event.position)
-            yield from self._answers(event, self._repository.take(event))
+        for group in self._repository.coming(upto):
+            places = [each.position for each in group]
+            start = 0
+            while start < len(group):
+                while following is not None and following.id < places[start]:
+                    yield from self._begin(following)
+                    following = next(subscribed, None)
+                self._end(ends, places[start])
+                stop = min(start + EVENTS_AT_ONCE, len(group))
+                for position in (*ends.values(), *(() if following is None else (following.id,))):
+                    stop = min(stop, max(bisect_left(places, position), start + 1))
+                yield from self._answers(group[start:stop])
+                start = stop
         while following is not None:
             yield from self._begin(following)
             following = next(subscribed, None)
@@ -157,50 +168,100 @@ class StandingQueries:
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
-    def _answers(self, event: Event, change: Change) -> Iterator[EventAnswers]:
-        if not self._live or not isinstance(event, Publication | Removal):
+    def _answers(self, events: Sequence[Event]) -> Iterator[EventAnswers]:
+        """Take events in which the same queries are live; how each of them changes the answers."""
+        changes, store = self._repository.take(events), self._repository.store
+        if not self._live:
             return
-        store = self._repository.store
-        touched = bool(len(change.added) or len(change.removed))
-        found = self._filed.find(store, change) if touched else NOT_CONCERNED
+        concerned = self._filed.find(store, changes)
+        states = _States(store, len(events))
+        answers = []
+        for place in range(len(events) - 1, -1, -1):  # a store goes back, and not forth
+            event = events[place]
+            if isinstance(event, Publication | Removal):
+                states.place = place
+                answers.append(self._answers_to(event, changes.touch(place), concerned[place], states))
+        for each in reversed(answers):
+            yield from each
+
+    def _answers_to(
+        self, event: Publication | Removal, touched: bool, found: Concerned, states: _States
+    ) -> Sequence[EventAnswers]:
         whole = {number for number in self._anytime if touched or self._live[number].query.documents}
+        if found is NOT_CONCERNED and not whole:
+            return ()
         told: list[AnswerChanged] = []
         undecided: list[AnswerUndecided] = []
         for number in sorted({*found.rows, *found.stars, *found.unsure, *whole}):
             standing = self._live[number]
             if number in found.rows and number not in whole and number not in found.unsure:
-                changed, unsure = self._rows_changed(standing, found.rows[number], store)
+                changed, unsure = self._rows_changed(standing, found.rows[number], states)
             else:
                 stars = None if number in whole else _known_stars(standing.query, number, found)
-                changed, unsure = self._decide(standing, stars, store)
+                changed, unsure = self._decide(standing, stars, states)
             told += changed
             undecided += unsure
+        if not told and not undecided:
+            return ()
         name, removal = _name_of(event)
-        yield from _event(name, removal, told, undecided)
+        return (EventAnswers(name, removal, told, undecided),)
 
     def _rows_changed(
-        self, standing: _Standing, changed: RowsChanged, store: Store
+        self, standing: _Standing, changed: RowsChanged, states: _States
     ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
         """What was decided by the index, but for rows that may come from elsewhere too."""
-        before, after = (Counter(tuple(row.items()) for row in rows_of(text)) for text in changed)
         if not standing.query.recounted:
+            if not (changed.before and changed.after):
+                return [AnswerChanged(standing.number, changed.after, changed.before)], []
+            before, after = (Counter(tuple(row.items()) for row in rows_of(text)) for text in changed)
             return [AnswerChanged(standing.number, _json(after - before), _json(before - after))], []
+        before, after = (Counter(tuple(row.items()) for row in rows_of(text)) for text in changed)
         query = _query_of(standing.compiled)
         names = [variable.name for variable in query.variables]
         rows = []
         for row in (after - before) | (before - after):
             terms = {name: from_ntriples(text) for name, text in row}
             rows.append(tuple(map(terms.get, names)))
-        return _decided(standing.number, query, lambda: change_of_rows(query, rows, store.before, store, Budget(STEPS)))
+        return _decided(
+            standing.number, query, lambda: change_of_rows(query, rows, states.before, states.after, Budget(STEPS))
+        )
 
     def _decide(
-        self, standing: _Standing, stars: Mapping[int, RowsChanged] | None, store: Store
+        self, standing: _Standing, stars: Mapping[int, RowsChanged] | None, states: _States
     ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
         query = _query_of(standing.compiled)
         seeds = None if stars is None else seeds_of(standing.query, stars)
         return _decided(
-            standing.number, query, lambda: change_of_answer(query, seeds, store.before, store, Budget(STEPS))
+            standing.number, query, lambda: change_of_answer(query, seeds, states.before, states.after, Budget(STEPS))
         )
+
+
+class _States:
+    """The store before and after each event of its last run, from the last event to the first."""
+
+    def __init__(self, store: Store, events: int) -> None:
+        self._store = store
+        self._last = events - 1
+        self.place = self._last
+        """The event."""
+        self._before: EarlierStore | None = None
+        self._after: EarlierStore | None = None
+
+    @property
+    def before(self) -> TripleSource:
+        if self._before is None:
+            self._before = self._store.before(self.place)
+        self._before.go_back(self.place - 1)
+        return self._before
+
+    @property
+    def after(self) -> TripleSource:
+        if self.place == self._last:
+            return self._store
+        if self._after is None:
+            self._after = self._store.before(self.place + 1)
+        self._after.go_back(self.place)
+        return self._after
 
 
 def _decided(
@@ -260,12 +321,6 @@ def _told(number: int, query: Query, change: AnswerChange) -> tuple[list[AnswerC
     if added is None or removed is None:
         return [], [AnswerUndecided(number, TOO_LONG)]
     return [AnswerChanged(number, added, removed)], []
-
-
-def _event(
-    name: Publication, removal: bool, changed: Sequence[AnswerChanged], undecided: Sequence[AnswerUndecided]
-) -> Iterable[EventAnswers]:
-    return (EventAnswers(name, removal, changed, undecided),) if changed or undecided else ()
 
 
 def _name_of(event: Publication | Removal) -> tuple[Publication, bool]:
