@@ -62,7 +62,7 @@ class Told:
         """All but those answers that are undecided."""
         self.seen["owed"] += len(owed.since)
         self.seen["made up for"] += len({*self.owed} - {*owed.since})
-        self.owed = owed.since
+        self.owed = dict(owed.since)
         for registration, asked in [*self.asked.items()]:
             if registration in owed:
                 continue

@@ -2,6 +2,7 @@
 
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.owed import OWED, OwedAnswers
-from triplecast.incremental.standing_queries import EventAnswers, StandingQueries
+from triplecast.incremental.standing_queries import StandingQueries
+from triplecast.incremental.told import EventAnswers
 
 __all__ = ["OWED", "EventAnswers", "OwedAnswers", "StandingQueries", "StandingQuery", "compile_standing"]

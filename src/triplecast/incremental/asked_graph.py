@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 from triplecast.evaluate.background import Background
 from triplecast.incremental.filed import NOT_CONCERNED, Concerned, FiledQueries
-from triplecast.kernels.triples import ANY
 from triplecast.match import Matcher
 from triplecast.model.entailment import Entailment
+from triplecast.model.events import Event, TaxonomyVersion
 from triplecast.repository import Store
-from triplecast.repository.earlier import HeldChange
+from triplecast.repository.changes import Changes, EarlierStore
 from triplecast.repository.entailed import EntailedSource, EntailedStore
-from triplecast.repository.store import Change
+from triplecast.repository.held import HeldChange
 from triplecast.repository.stored_graphs import Source
 from triplecast.taxonomy import Taxonomy
 
@@ -36,6 +37,67 @@ class HeldState(NamedTuple):
         return self.asked.is_lost or self.stated.is_lost
 
 
+class States(Protocol):
+    """The states around the events of a run, which are looked at from the last to the first."""
+
+    @property
+    def before(self) -> Source: ...
+
+    @property
+    def after(self) -> Source: ...
+
+    def go_to(self, place: int) -> None:
+        """To those around an event, by its number."""
+
+    def between(self, first: int, last: int) -> tuple[Source, Source]:
+        """The states before one event and after another."""
+
+
+class EntailedStates(NamedTuple):
+    """Around one event."""
+
+    before: Source
+    after: Source
+
+    def go_to(self, place: int) -> None:
+        pass
+
+    def between(self, first: int, last: int) -> tuple[Source, Source]:
+        return self.before, self.after
+
+
+class StoredStates:
+    """Of a store."""
+
+    def __init__(self, store: Store, events: int) -> None:
+        self._store = store
+        self._last = self._place = events - 1
+        self._before: EarlierStore | None = None
+        self._after: EarlierStore | None = None
+
+    def go_to(self, place: int) -> None:
+        self._place = place
+
+    @property
+    def before(self) -> Source:
+        if self._before is None:
+            self._before = self._store.before(self._place)
+        self._before.go_back(self._place - 1)
+        return self._before
+
+    @property
+    def after(self) -> Source:
+        if self._place == self._last:
+            return self._store
+        if self._after is None:
+            self._after = self._store.before(self._place + 1)
+        self._after.go_back(self._place)
+        return self._after
+
+    def between(self, first: int, last: int) -> tuple[Source, Source]:
+        return self._store.before(first), self._store if last == self._last else self._store.before(last + 1)
+
+
 class AskedGraph:
     """The documents, or what they entail, and the queries that are asked of it."""
 
@@ -55,39 +117,43 @@ class AskedGraph:
         return self._stated if self.entailed is None else self.entailed.store
 
     @property
-    def before(self) -> Source:
-        return self._stated.before if self.entailed is None else self.entailed.before
-
-    @property
-    def after(self) -> Source:
-        return self._stated if self.entailed is None else self.entailed.after
-
-    @property
     def too_large(self) -> bool:
         """Whether more is entailed of a subject than is kept: no answer is known."""
         return self.entailed is not None and bool(self.entailed.too_large)
 
-    def take(self, change: Change) -> Change:
-        """What an event's change of the documents changes here."""
+    def take(self, events: Sequence[Event], changes: Changes, taxonomy: Taxonomy) -> Changes:
+        """What events, which changed the documents so, change here; where anything is entailed it is one event, after
+        which a taxonomy holds."""
         self._sought.clear()
-        return change if self.entailed is None else self.entailed.follow(change)
+        if self.entailed is None:
+            return changes
+        (event,) = events
+        if isinstance(event, TaxonomyVersion):
+            return self.entailed.replace_taxonomy(taxonomy, event.position)
+        return self.entailed.follow(changes.of(0), event.position)
 
-    def replace_taxonomy(self, taxonomy: Taxonomy, position: int) -> Change | None:
-        """What another taxonomy changes; None where nothing is entailed."""
-        self._sought.clear()
-        return None if self.entailed is None else self.entailed.replace_taxonomy(taxonomy, position)
+    @property
+    def after(self) -> Source:
+        """The state now."""
+        return self._stated if self.entailed is None else self.entailed.after
+
+    def states(self, events: int) -> States:
+        """The states around the last events, which were so many."""
+        if self.entailed is None:
+            return StoredStates(self._stated, events)
+        return EntailedStates(self.entailed.before, self.entailed.after)
 
     # ---- earlier states ---------------------------------------------------------------------------------------------
 
-    def hold(self, event: int) -> None:
-        """Keep the state before the event at a position, which was the last one, for one more user."""
+    def hold(self, event: int, place: int) -> None:
+        """Keep the state before the event at a position, by its number in the last run, for one more user."""
         self._users[event] = self._users.get(event, 0) + 1
         if event not in self._held and len(self._held) < MOST_HELD:
-            stated = self._stated.hold()
+            stated = self._stated.hold(place)
             if self.entailed is None:
                 self._held[event] = HeldState(stated, stated, Background())
             else:
-                self._held[event] = HeldState(self.store.hold(), stated, self.entailed.before.background)
+                self._held[event] = HeldState(self.store.hold(place), stated, self.entailed.before.background)
 
     def drop(self, event: int) -> None:
         self._users[event] -= 1
@@ -117,8 +183,6 @@ class AskedGraph:
         if held.size > MOST_SOUGHT:
             return None
         if event not in self._sought:
-            added, removed = held.rows()
-            with self.store.since(held):
-                change = Change(event, ANY, added, removed, None)
-                self._sought[event] = self.filed.find(self.store, change) if held.size else NOT_CONCERNED
+            with self.store.since(held) as changes:
+                self._sought[event] = self.filed.find(self.store, changes)[0] if held.size else NOT_CONCERNED
         return self._sought[event]

@@ -31,7 +31,8 @@ class OwedAnswers:
     def __init__(self, text: str | None = None, told: int = 0) -> None:
         """`text`: the setting; as of position `told`."""
         intervals = [] if text is None else [Interval(*each) for each in json.loads(text)]
-        self._since = {each.registration: each.since for each in intervals if each.holds_at(told)}
+        self.since = {each.registration: each.since for each in intervals if each.holds_at(told)}
+        """The event that left an answer undecided first, by registration."""
         self._ended = [
             each for each in intervals if each.since <= told and each.until is not None and each.until <= told
         ]
@@ -39,23 +40,18 @@ class OwedAnswers:
         """Since the setting was read or written."""
 
     def __contains__(self, registration: int) -> bool:
-        return registration in self._since
-
-    @property
-    def since(self) -> dict[int, int]:
-        """The event that left an answer undecided first, by registration."""
-        return dict(self._since)
+        return registration in self.since
 
     def start(self, told: int) -> int:
         """The position from which documents are read, so that the states are known from which answers are owed."""
-        return min((since - 1 for registration, since in self._since.items() if since != registration), default=told)
+        return min((since - 1 for registration, since in self.since.items() if since != registration), default=told)
 
     def begin(self, registration: int, position: int) -> None:
-        self._since[registration] = position
+        self.since[registration] = position
         self.is_changed = True
 
     def end(self, registration: int, position: int) -> None:
-        since = self._since.pop(registration, None)
+        since = self.since.pop(registration, None)
         if since is not None:
             self._ended.append(Interval(registration, since, position))
             self.is_changed = True
@@ -64,5 +60,5 @@ class OwedAnswers:
         """The setting, which whoever asks for it writes."""
         self.is_changed = False
         self._ended = self._ended[-INTERVALS_KEPT:]
-        open = [Interval(registration, since, None) for registration, since in self._since.items()]
+        open = [Interval(registration, since, None) for registration, since in self.since.items()]
         return json.dumps([*self._ended, *open], separators=(",", ":"))

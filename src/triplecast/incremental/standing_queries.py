@@ -2,77 +2,54 @@
 
 from __future__ import annotations
 
-import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from triplecast.compile.compiled import CompiledSubscription, compile_subscription
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.evaluate.budget import Budget, BudgetExceeded
-from triplecast.incremental.asked_graph import MOST_HELD, AskedGraph
+from triplecast.evaluate.budget import Budget
+from triplecast.incremental.asked_graph import AskedGraph, States
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
-from triplecast.incremental.difference import (
-    DOCUMENTS,
-    AnswerChange,
-    change_of_answer,
-    change_of_rows,
-    change_text,
-    whole_answer,
-)
-from triplecast.incremental.filed import NOT_CONCERNED, Concerned, lacks_constants
+from triplecast.incremental.difference import DOCUMENTS, AnswerChange, change_of_answer, change_of_rows, whole_answer
+from triplecast.incremental.filed import Concerned, lacks_constants
 from triplecast.incremental.owed import OwedAnswers
 from triplecast.incremental.restriction import Seeds
+from triplecast.incremental.told import (
+    BEYOND,
+    LOST,
+    TOO_LARGE,
+    AnswerChanged,
+    AnswerUndecided,
+    Decided,
+    EventAnswers,
+    reason_of,
+    rows_text,
+    told_of,
+)
 from triplecast.journal import JournalFile
 from triplecast.languages import fill
 from triplecast.match import Matcher
 from triplecast.model.algebra import Query, from_ntriples
 from triplecast.model.entailment import Entailment
 from triplecast.model.events import Event, Removal, TaxonomyVersion
-from triplecast.model.match import TOO_LONG
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository
-from triplecast.repository.earlier import HELD_TRIPLES
-from triplecast.repository.store import Change
+from triplecast.repository.changes import Changes
 from triplecast.repository.stored_graphs import Source
-from triplecast.taxonomy import EntailmentTooLarge, restore_taxonomy
+from triplecast.taxonomy import restore_taxonomy
 
 STEPS = 500_000
 """Steps that one event may take for one subscription, before and after it together; about a second."""
 QUERIES_CACHED = 10_000
+EVENTS_AT_ONCE = 1_000
+"""Events whose changes are found together."""
 TAXONOMY = "urn:triplecast:taxonomy"
 """What notifications call a taxonomy; its version is its position."""
-
-
-class AnswerChanged(NamedTuple):
-    """What an event did to one answer."""
-
-    registration: int
-    added: bytes
-    """The rows that came, as JSON; empty for none."""
-    removed: bytes
-
-
-class AnswerUndecided(NamedTuple):
-    registration: int
-    reason: str
-
-
-Decided: TypeAlias = tuple[list[AnswerChanged], list[AnswerUndecided]]
-"""What is told of one answer, or why it is undecided."""
-
-
-class EventAnswers(NamedTuple):
-    """What one event did to all answers, by registration."""
-
-    name: Publication
-    """What notifications call it: the version that came or went, or the repository as a subscription found it."""
-    removal: bool
-    changed: Sequence[AnswerChanged]
-    undecided: Sequence[AnswerUndecided]
 
 
 class _Standing(NamedTuple):
@@ -129,17 +106,29 @@ class StandingQueries:
         ends = {int(id): position for id, position in changes.removed}
         subscribed = iter(coming)
         following = next(subscribed, None)
-        for event in self._repository.coming(upto):
-            while following is not None and following.id < event.position:
-                yield from self._begin(following)
-                following = next(subscribed, None)
-            self._end(ends, event.position)
-            yield from self._answers(event, self._repository.take(event))
+        for group in self._repository.coming(upto):
+            places = [each.position for each in group]
+            start = 0
+            while start < len(group):
+                while following is not None and following.id < places[start]:
+                    yield from self._begin(following)
+                    following = next(subscribed, None)
+                self._end(ends, places[start])
+                stop = min(start + self._events_at_once(), len(group))
+                for position in (*ends.values(), *(() if following is None else (following.id,))):
+                    stop = min(stop, max(bisect_left(places, position), start + 1))
+                yield from self._answers(group[start:stop])
+                start = stop
         while following is not None:
             yield from self._begin(following)
             following = next(subscribed, None)
         self._end(ends, upto)
         self._told = upto
+
+    def _events_at_once(self) -> int:
+        """What follows from an event is known before the next one; an answer that is owed is tried after each."""
+        is_entailed = any(graph.entailed is not None for graph in self._graphs.values())
+        return 1 if is_entailed or self.owed.since else EVENTS_AT_ONCE
 
     # ---- the registry -----------------------------------------------------------------------------------------------
 
@@ -169,18 +158,19 @@ class StandingQueries:
     def _catch_up(self) -> None:
         """Take the events up to `told`, and keep the states from which answers are owed."""
         since: dict[int, list[_Standing]] = {}
-        for number, first in self.owed.since.items():
+        for number, first in [*self.owed.since.items()]:
             if number not in self._live:
                 self.owed.end(number, self._told)
             elif number != first:
                 since.setdefault(first, []).append(self._live[number])
-        for event in self._repository.coming(self._told):
-            change = self._repository.take(event)
-            self._note_taxonomy(event)
-            for graph in self._graphs.values():
-                self._take(graph, event, change)
-            for standing in since.get(event.position, ()):
-                standing.graph.hold(event.position)
+        for group in self._repository.coming(self._told):
+            for event in group:
+                changes = self._repository.take([event])
+                self._note_taxonomy(event)
+                for graph in self._graphs.values():
+                    graph.take([event], changes, self._taxonomy)
+                for standing in since.get(event.position, ()):
+                    standing.graph.hold(event.position, 0)
 
     def _end(self, ends: dict[int, Position], upto: int) -> None:
         """Take those away whose end is before `upto`."""
@@ -219,60 +209,85 @@ class StandingQueries:
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
-    def _answers(self, event: Event, change: Change) -> Iterator[EventAnswers]:
-        self._note_taxonomy(event)
-        told: list[AnswerChanged] = []
-        undecided: list[AnswerUndecided] = []
-        for _, graph in sorted(self._graphs.items()):
-            for number in sorted(concerned := self._concerned(graph, event, change)):
-                standing = self._live[number]
-                changed: Sequence[AnswerChanged] = ()
-                unsure: Sequence[AnswerUndecided]
-                if graph.too_large:
-                    unsure = [AnswerUndecided(number, TOO_LARGE)]
-                elif number in self.owed:
-                    changed, unsure = self._make_up(standing)
-                else:
-                    changed, unsure = self._decide(standing, concerned[number], graph.before)
-                if not unsure:
-                    self._settle(standing, event.position)
-                elif number not in self.owed:
-                    self.owed.begin(number, event.position)
-                    graph.hold(event.position)
-                told += changed
-                undecided += unsure
-        if told or undecided:
-            yield EventAnswers(*self._name_of(event), sorted(told), sorted(undecided))
+    def _answers(self, events: Sequence[Event]) -> Iterator[EventAnswers]:
+        """Take events in which the same queries are live; how each of them changes the answers."""
+        changes = self._repository.take(events)
+        for event in events:
+            self._note_taxonomy(event)
+        found = [self._answers_of(graph, events, changes) for _, graph in sorted(self._graphs.items())]
+        for place, event in enumerate(events):
+            decided = sorted(pair for of_graph in found for pair in of_graph[place].items())
+            told = [each for _, (changed, _) in decided for each in changed]
+            undecided = [each for _, (_, unsure) in decided for each in unsure]
+            if told or undecided:
+                yield EventAnswers(*self._name_of(event), told, undecided)
 
     def _note_taxonomy(self, event: Event) -> None:
         if isinstance(event, TaxonomyVersion):
             self._taxonomy = restore_taxonomy(event.lines, event.broader)
 
-    def _take(self, graph: AskedGraph, event: Event, change: Change) -> Change | None:
-        """What an event changes in a graph; None where it is none of its events."""
-        if isinstance(event, TaxonomyVersion):
-            return graph.replace_taxonomy(self._taxonomy, event.position)
-        return graph.take(change)
-
-    def _concerned(self, graph: AskedGraph, event: Event, change: Change) -> dict[int, Concerned | None]:
-        """Whom an event may concern; with what is known of that, or None for whom it is evaluated as a whole."""
+    def _answers_of(self, graph: AskedGraph, events: Sequence[Event], changes: Changes) -> Sequence[dict[int, Decided]]:
+        """What each event does to the answers from one graph, by registration."""
         was_too_large = graph.too_large
-        own = self._take(graph, event, change)
-        if own is None:
-            return {}
-        if graph.too_large != was_too_large:
-            return dict.fromkeys(graph.live)
-        moved = bool(len(own.added) or len(own.removed))
-        found = graph.filed.find(graph.store, own) if moved else NOT_CONCERNED
-        concerned: dict[int, Concerned | None] = dict.fromkeys((*found.rows, *found.stars, *found.unsure), found)
+        own = graph.take(events, changes, self._taxonomy)
+        found = graph.filed.find(graph.store, own)
+        states = graph.states(len(events))
+        answers: list[dict[int, Decided]] = [{} for _ in events]
+        for place in range(len(events) - 1, -1, -1):  # a store goes back, and not forth
+            states.go_to(place)
+            concerned = self._concerned(graph, events[place], changes.touch(place) or own.touch(place), found[place])
+            if graph.too_large != was_too_large:
+                concerned = dict.fromkeys(graph.live)
+            for number, known in concerned.items():
+                standing = self._live[number]
+                if graph.too_large:
+                    answers[place][number] = [], [AnswerUndecided(number, TOO_LARGE)]
+                elif number in self.owed:
+                    answers[place][number] = self._make_up(standing)
+                else:
+                    answers[place][number] = self._decide(standing, known, states.before, states.after)
+        self._note_owed(graph, events, answers, states)
+        return answers
+
+    def _concerned(
+        self, graph: AskedGraph, event: Event, touched: bool, found: Concerned
+    ) -> dict[int, Concerned | None]:
+        """Whom an event may concern; with what is known of that, or None for whom it is evaluated as a whole."""
         is_taught = isinstance(event, TaxonomyVersion)
-        if moved or is_taught or len(change.added) or len(change.removed):
-            concerned.update(dict.fromkeys(self._anytime & graph.live))
-        else:
-            concerned.update((each, None) for each in self._anytime & graph.live if self._live[each].query.documents)
+        if is_taught and graph.entailed is None:
+            return {}
+        concerned: dict[int, Concerned | None] = dict.fromkeys((*found.rows, *found.stars, *found.unsure), found)
+        whole = self._anytime & graph.live
+        if not touched and not is_taught:
+            whole = {number for number in whole if self._live[number].query.documents}
         if is_taught:
-            concerned.update((each, None) for each in graph.live if self._live[each].query.kin)
+            whole |= {number for number in graph.live if self._live[number].query.kin}
+        concerned.update(dict.fromkeys(whole))
         return concerned
+
+    # ---- what is owed -----------------------------------------------------------------------------------------------
+
+    def _note_owed(
+        self, graph: AskedGraph, events: Sequence[Event], answers: list[dict[int, Decided]], states: States
+    ) -> None:
+        """Note which answers are decided again, and from which events others are owed. Those that were left undecided
+        among several events are made up for among these."""
+        since: dict[int, int] = {}
+        for place, event in enumerate(events):
+            for number, (_, unsure) in answers[place].items():
+                first = since.get(number)
+                if first is not None:
+                    decided = self._decide(self._live[number], None, *states.between(first, place))
+                    answers[place][number] = decided
+                    if not decided[1]:
+                        del since[number]
+                elif not unsure:
+                    self._settle(self._live[number], event.position)
+                elif number not in self.owed:
+                    since[number] = place
+        for number, place in since.items():
+            self.owed.begin(number, events[place].position)
+            graph.hold(events[place].position, place)
 
     def _make_up(self, standing: _Standing) -> Decided:
         """What changed since the event that left an answer undecided, that and all others since together."""
@@ -283,7 +298,8 @@ class StandingQueries:
         if before is None:
             return [], [AnswerUndecided(standing.number, LOST)]
         whole = standing.number in self._anytime or standing.query.kin
-        return self._decide(standing, None if whole else standing.graph.concerned_since(since), before)
+        found = None if whole else standing.graph.concerned_since(since)
+        return self._decide(standing, found, before, standing.graph.after)
 
     def _settle(self, standing: _Standing, position: int) -> None:
         """Note that an answer is decided, or not wanted any more."""
@@ -292,6 +308,8 @@ class StandingQueries:
             self.owed.end(standing.number, position)
             if since != standing.number:
                 standing.graph.drop(since)
+
+    # ---- one answer -------------------------------------------------------------------------------------------------
 
     def _name_of(self, event: Event) -> tuple[Publication, bool]:
         """What notifications call an event, and whether it is a removal."""
@@ -302,23 +320,25 @@ class StandingQueries:
         position = event.position
         return Publication(Position(position), TAXONOMY, position, self._journal.loaded_at(position), b""), False
 
-    def _decide(self, standing: _Standing, found: Concerned | None, before: Source) -> Decided:
-        """By what an answer differs from that of an earlier state, of whose change it is known whom it concerns."""
-        number, query, after = standing.number, _query_of(standing.compiled), standing.graph.after
+    def _decide(self, standing: _Standing, found: Concerned | None, before: Source, after: Source) -> Decided:
+        """By what an answer differs between two states, of which it is known whom the change concerns, or not."""
+        number, query = standing.number, _query_of(standing.compiled)
         if found is not None and number in found.rows and number not in found.unsure:
-            return self._rows_changed(standing, found.rows[number], before)
+            return self._rows_changed(standing, found.rows[number], before, after)
         if found is not None and number not in found.stars and number not in found.unsure:
             return [], []
         stars = None if found is None else _known_stars(standing.query, number, found)
         seeds = None if stars is None else seeds_of(standing.query, stars)
         return self._decided(standing, lambda: change_of_answer(query, seeds, before, after, Budget(STEPS)))
 
-    def _rows_changed(self, standing: _Standing, changed: RowsChanged, before: Source) -> Decided:
+    def _rows_changed(self, standing: _Standing, changed: RowsChanged, before: Source, after: Source) -> Decided:
         """What was decided by the index, but for rows that may come from elsewhere too."""
+        if not standing.query.recounted and not (changed.before and changed.after):
+            return [AnswerChanged(standing.number, changed.after, changed.before)], []
         then, now = (Counter(tuple(row.items()) for row in rows_of(text)) for text in changed)
         if not standing.query.recounted:
-            return [AnswerChanged(standing.number, _json(now - then), _json(then - now))], []
-        query, after = _query_of(standing.compiled), standing.graph.after
+            return [AnswerChanged(standing.number, rows_text(now - then), rows_text(then - now))], []
+        query = _query_of(standing.compiled)
         names = [variable.name for variable in query.variables]
         rows = []
         for row in (now - then) | (then - now):
@@ -328,9 +348,9 @@ class StandingQueries:
 
     def _decided(self, standing: _Standing, change: Callable[[], AnswerChange]) -> Decided:
         try:
-            return _told(standing.number, _query_of(standing.compiled), change())
-        except _BEYOND as error:
-            return [], [AnswerUndecided(standing.number, _reason(error))]
+            return told_of(standing.number, _query_of(standing.compiled), change())
+        except BEYOND as error:
+            return [], [AnswerUndecided(standing.number, reason_of(error))]
 
 
 def _known_stars(query: StandingQuery, number: int, found: Concerned) -> Mapping[int, RowsChanged] | None:
@@ -368,21 +388,6 @@ def seeds_of(query: StandingQuery, stars: Mapping[int, RowsChanged]) -> list[See
     ]
 
 
-def _json(rows: Counter[tuple[tuple[str, str], ...]]) -> bytes:
-    if not rows:
-        return b""
-    return json.dumps([dict(row) for row in rows.elements()], ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _told(number: int, query: Query, change: AnswerChange) -> Decided:
-    if not change.added and not change.removed:
-        return [], []
-    added, removed = change_text([variable.name for variable in query.variables], change)
-    if added is None or removed is None:
-        return [], [AnswerUndecided(number, TOO_LONG)]
-    return [AnswerChanged(number, added, removed)], []
-
-
 @lru_cache(maxsize=QUERIES_CACHED)
 def _filled(query: Query, constants: tuple[str, ...]) -> Query:
     return fill(query, constants)
@@ -390,17 +395,3 @@ def _filled(query: Query, constants: tuple[str, ...]) -> Query:
 
 def _query_of(compiled: CompiledSubscription) -> Query:
     return _filled(compiled.template.query, compiled.constants)
-
-
-TOO_LARGE = f"its answer in the stored documents: of a resource {EntailmentTooLarge()}"
-LOST = (
-    f"its answer in the stored documents: since it was decided, more than {HELD_TRIPLES:,} triples have changed, or "
-    f"after {MOST_HELD} events answers are owed; subscribe again"
-)
-_BEYOND = (BudgetExceeded, EntailmentTooLarge, RecursionError, MemoryError)
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, BudgetExceeded | EntailmentTooLarge):
-        return f"its answer in the stored documents: {error}"
-    return "its answer in the stored documents: nested too deeply, or more than memory holds"

@@ -1,8 +1,8 @@
-"""One publication against one segment in one call: from canonical text to rows.
+"""Views against one segment in one call, and one publication from its canonical text on.
 
-It is the way of `publish` for one document, where what a batch costs by the call is most of the time: the kernels that
-a batch passes one after the other, without an array made or checked in Python between them. What the kernels alone
-cannot say, `match_text` leaves to them and their callers in `triplecast.match`.
+It is the way of `publish` for one document, and of what events change in the store, where what a batch costs by the
+call is most of the time: the kernels that a batch passes one after the other, without an array made or checked in
+Python between them. What the kernels alone cannot say is left to them and their callers in `triplecast.match`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from triplecast.kernels.rows import collect_sheets
 from triplecast.kernels.runs import Work, make_work
 from triplecast.kernels.scan import OPEN_KEY, Key, scan_text
 from triplecast.kernels.sheets import SheetLimits
-from triplecast.kernels.views import Views, make_views
+from triplecast.kernels.views import Views, make_views, view_graphs
 from triplecast.kernels.wordbank import LEFT, WordBank, cut_marked, mark_texts
 from triplecast.kernels.words import PADDING, Text, pad
 
@@ -65,8 +65,9 @@ class Reading(NamedTuple):
 
 
 class SingleRows(NamedTuple):
-    """What one publication matches, by member: row i says ``text[offsets[sheet[i]]:offsets[sheet[i] + 1]]``."""
+    """What views match, by publication and member: row i says ``text[offsets[sheet[i]]:offsets[sheet[i] + 1]]``."""
 
+    publication: I32
     member: I32
     sheet: I32
     offsets: I64
@@ -90,7 +91,14 @@ def match_text(text: Text, segment: SegmentArrays, limits: SheetLimits, work: Wo
     for term in range(len(scanned.term_class)):
         if scanned.term_class[term] == PENDING:
             return _nothing(False, np.zeros(4, np.int64))
-    views = make_views(scanned)
+    return match_at_once(make_views(scanned), segment, limits, work, reading)
+
+
+@njit
+def match_at_once(
+    views: Views, segment: SegmentArrays, limits: SheetLimits, work: Work, reading: Reading
+) -> SingleRows:
+    """The rows of sound views."""
     encoded, readable = _encode(views, segment, reading)
     if not readable:
         return _nothing(False, np.zeros(4, np.int64))
@@ -101,14 +109,21 @@ def match_text(text: Text, segment: SegmentArrays, limits: SheetLimits, work: Wo
     written = write_rows(sheets, segment.answers, views.terms, limits, matched, views.publication, work)
     whole = sheets.runs == len(matched.run_view) and written.left == 0 and written.bytes <= limits.room
     return SingleRows(
-        written.member, written.sheet, written.offsets, written.text, whole, written.bytes, matched.counts
+        written.publication,
+        written.member,
+        written.sheet,
+        written.offsets,
+        written.text,
+        whole,
+        written.bytes,
+        matched.counts,
     )
 
 
 @njit
 def _nothing(whole: bool, counts: I64) -> SingleRows:
     none = np.zeros(0, np.int32)
-    return SingleRows(none, none, np.zeros(1, np.int64), np.zeros(0, np.uint8), whole, 0, counts)
+    return SingleRows(none, none, none, np.zeros(1, np.int64), np.zeros(0, np.uint8), whole, 0, counts)
 
 
 @njit
@@ -159,3 +174,4 @@ def warm_up() -> None:
     segment = SegmentArrays(tables, dictionary, places, empty_answers())
     limits = SheetLimits(0, 0, np.zeros(0, np.int64), np.zeros(0, np.uint8))
     match_text(pad([]), segment, limits, make_work(0, 0), current_reading())
+    match_at_once(view_graphs([]), segment, limits, make_work(0, 0), current_reading())

@@ -13,7 +13,7 @@ from triplecast.kernels.render import render_sheets, write_rows
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.kernels.runs import MatchedRuns
 from triplecast.kernels.sheets import SheetLimits, Sheets
-from triplecast.kernels.single import Reading, match_text
+from triplecast.kernels.single import Reading, SingleRows, match_at_once, match_text
 from triplecast.kernels.views import Views
 from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.kernels.words import Text
@@ -102,14 +102,26 @@ def match_single(
     by its own sheet, and there is room; whether that is so. Otherwise nothing is added."""
     limits = SheetLimits(max(0, batch.limits.publication - batch.bytes), PAIR_BYTES, scratch.weight, ALL)
     found = match_text(text, scratch.arrays, limits, scratch.reserve(1), reading)
+    return _add_found(found, segment, validity, batch)
+
+
+def match_views_at_once(
+    segment: Segment, views: Views, scratch: Scratch, reading: Reading, validity: Validity, batch: BatchMatches
+) -> bool:
+    """Do the same for sound views."""
+    limits = SheetLimits(max(0, batch.limits.publication - batch.bytes), PAIR_BYTES, scratch.weight, ALL)
+    found = match_at_once(views, scratch.arrays, limits, scratch.reserve(len(views.mode)), reading)
+    return _add_found(found, segment, validity, batch)
+
+
+def _add_found(found: SingleRows, segment: Segment, validity: Validity, batch: BatchMatches) -> bool:
     pairs = len(found.member)
     if not found.whole or pairs > batch.limits.pairs - batch.pairs:
         return False
     batch.add_counts(found.counts, pairs)
     if pairs:
         registration = segment.tables.registrations[found.member]
-        rows = MatchRows(np.zeros(pairs, np.int32), registration, found.sheet, found.offsets, found.text)
-        _add_part(rows, found.bytes, validity, batch)
+        _add_part(MatchRows(found.publication, registration, *found[2:5]), found.bytes, validity, batch)
     return True
 
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from triplecast.evaluate.background import Background
 from triplecast.kernels.triples import ANY
 from triplecast.model.entailment import Entailment
-from triplecast.repository.store import Change, Store, TripleSource, id_of
+from triplecast.repository.changes import Change, Changes
+from triplecast.repository.store import Store, TripleSource, id_of
 from triplecast.taxonomy import EntailmentTooLarge, Schema, Taxonomy, Words, entail
 from triplecast.taxonomy.classes import reach
 from triplecast.taxonomy.taxonomy import (
@@ -60,14 +61,14 @@ class EntailedStore:
     @property
     def before(self) -> EntailedSource:
         """The state before the last change."""
-        return EntailedSource(self.store.before, self._stated.before, self._before)
+        return EntailedSource(self.store.before(), self._stated.before(), self._before)
 
     @property
     def after(self) -> EntailedSource:
         return EntailedSource(self.store, self._stated, self._background)
 
-    def follow(self, change: Change) -> Change:
-        """Take what an event changed in the documents; return what that changes here."""
+    def follow(self, change: Change, position: int) -> Changes:
+        """Take what an event changed in the documents, the last one; return what that changes here."""
         self._before = self._background
         terms = _Terms(self._stated)
         rows = [terms.triple(row) for row in (*change.added.tolist(), *change.removed.tolist())]
@@ -80,9 +81,9 @@ class EntailedStore:
                 changed |= self._renew_orders()
             subjects |= self._concerned(changed)
         subjects |= self._reach_from({term for row in rows for term in row})
-        return self._write(subjects, change.position)
+        return self._write(subjects, position)
 
-    def replace_taxonomy(self, taxonomy: Taxonomy, position: int) -> Change:
+    def replace_taxonomy(self, taxonomy: Taxonomy, position: int) -> Changes:
         """Take another taxonomy; return what that changes."""
         self._before = self._background
         before, reached = self._taxonomy, self._reached
@@ -191,7 +192,7 @@ class EntailedStore:
 
     # ---- stars ------------------------------------------------------------------------------------------------------
 
-    def _write(self, subjects: set[TermText], position: int) -> Change:
+    def _write(self, subjects: set[TermText], position: int) -> Changes:
         stars = self._stars(subjects)
         if self._is_closed and MEMBER in self._taxonomy.upward:
             more = self._reach_from({MEMBER}) | ({MEMBER} if MEMBER in self._reached else set())

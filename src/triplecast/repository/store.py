@@ -5,45 +5,33 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from triplecast.kernels.layout import I32
-from triplecast.kernels.livetriples import (
-    count_fitting,
-    empty_live,
-    find_fitting,
-    live_with_room,
-    reach_fitting,
-    release,
-    retain,
-)
+from triplecast.kernels.layout import I32, I64
+from triplecast.kernels.livetriples import count_fitting, empty_live, find_fitting, live_with_room, reach_fitting
+from triplecast.kernels.stored_views import view_subjects
 from triplecast.kernels.termbank import TermBank, empty_bank, find_term, number_lines, number_terms
+from triplecast.kernels.timeline import (
+    Reached,
+    Replacements,
+    Timeline,
+    follow_predicate,
+    replace_documents,
+    timeline_of,
+)
 from triplecast.kernels.triples import ANY, NOWHERE
+from triplecast.kernels.views import Views
 from triplecast.model.events import Event, Removal
 from triplecast.model.publication import Publication
 from triplecast.repository.assembly import REMOVED, Assembled, DocumentRun, assemble, number_documents
-from triplecast.repository.document_lines import document_lines
-from triplecast.repository.earlier import EarlierStore, HeldChange
+from triplecast.repository.changes import Change, Changes, EarlierStore
+from triplecast.repository.held import HeldChange
 
 MERGE_AFTER = 65_536
 """Triples of documents that came and went before the live part is sorted in; in a large store, a quarter of it."""
 NO_TRIPLES: I32 = np.zeros((0, 3), np.int32)
-
-
-class Change(NamedTuple):
-    """What an event did to the one graph; documents that share triples change less than their own."""
-
-    position: int
-    graph: int
-    """The id of the document's identity, `ANY` where the event is no document's."""
-    added: I32
-    """[n, 3] triples that no document had before."""
-    removed: I32
-    """[n, 3] triples that no document has now."""
-    replaced: I32 | None
-    """[n, 3] the triples of the graph's document before; None where it had none."""
 
 
 class TripleSource(Protocol):
@@ -101,8 +89,7 @@ class Store:
         """The documents that are not those of `_documents`, by graph; None: removed."""
         self._moved = 0
         """Triples of documents that came and went since."""
-        self._last: Change | None = None
-        self._before: EarlierStore | None = None
+        self._last: Changes | None = None
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 
@@ -135,82 +122,127 @@ class Store:
             return None
         return self._stored.rows[rows[offsets[at] : offsets[at + 1]]]
 
-    @property
-    def before(self) -> EarlierStore:
-        """The store as before the last change, until the next."""
-        if self._last is None:
-            raise ValueError("the store has had no change since it was made or merged")
-        if self._before is None:
-            change = self._last
-            replaced = {} if change.graph == ANY else {change.graph: change.replaced}
-            self._before = EarlierStore(self, change, change.added, change.removed, replaced)
-        return self._before
+    def before(self, event: int = 0) -> EarlierStore:
+        """The store as before an event of its last run, by its number there, until the next."""
+        return EarlierStore(self, self._changes, event - 1)
 
-    def is_last(self, change: Change) -> bool:
-        return self._last is change
-
-    def hold(self) -> HeldChange:
-        """Note from now on what differs from the state before the last change, until `drop`."""
-        assert self._last is not None
-        held = HeldChange(self._last)
+    def hold(self, event: int) -> HeldChange:
+        """Note from now on what differs from the state before an event of the last run, until `drop`."""
+        held = HeldChange()
+        for number in range(event, len(self._changes.graphs)):
+            held.take(self._changes.of(number))
         self._held.append(held)
         return held
 
     def drop(self, held: HeldChange) -> None:
         self._held.remove(held)
 
-    @contextmanager
-    def since(self, held: HeldChange) -> Iterator[None]:
-        """Let `before` be that of a held change, as if all of it were the last one."""
-        usual, self._before = self._before, self.before_held(held)
-        try:
-            yield
-        finally:
-            self._before = usual
-
     def before_held(self, held: HeldChange) -> EarlierStore:
-        """The store as it was before all that a held change has, until the next change."""
-        assert self._last is not None
-        return EarlierStore(self, self._last, *held.rows(), held.replaced)
+        """The store as it was before all that a held change has, until the next run."""
+        return EarlierStore.differing(self, self._changes, *held.triples(), held.replaced)
+
+    @contextmanager
+    def since(self, held: HeldChange) -> Iterator[Changes]:
+        """Let the last run be one event, of all that a held change has."""
+        last = self._changes
+        added, removed = held.triples()
+        came = np.repeat(np.array([1, 0], np.uint8), [len(added), len(removed)])
+        timeline = timeline_of(np.concatenate([added, removed]), came)
+        self._last = Changes(timeline, np.array([0, len(timeline.rows)]), (ANY,), (None,))
+        try:
+            yield self._last
+        finally:
+            self._last = last
+
+    def is_last(self, changes: Changes) -> bool:
+        return self._last is changes
+
+    def view(self, keys: I64, most: int) -> Views | None:
+        """As `view_subjects`, of the last run."""
+        return view_subjects(self._stored, self._live, self._timeline, self.bank, keys, most)
+
+    def follow(self, keys: I64, predicate: int, backward: bool, room: int, most: int) -> Reached:
+        """As `follow_predicate`, of the last run."""
+        return follow_predicate(self._stored, self._live, self._timeline, keys, predicate, backward, room, most)
+
+    @property
+    def _timeline(self) -> Timeline:
+        return self._changes.timeline
+
+    @property
+    def _changes(self) -> Changes:
+        if self._last is None:
+            raise ValueError("the store has had no change since it was made or merged")
+        return self._last
 
     # ---- changing ---------------------------------------------------------------------------------------------------
 
     def apply(self, event: Event) -> Change:
         """Take the next event; return what it added and removed."""
+        return self.apply_all([event]).of(0)
+
+    def apply_all(self, events: Sequence[Event]) -> Changes:
+        """Take the next events, one or more; return what each added and removed."""
         self._make_room()
-        change = Change(event.position, ANY, NO_TRIPLES, NO_TRIPLES, None)
-        if isinstance(event, Publication):
-            self.bank, triples = number_lines(self.bank, document_lines(event))
-            change = self._replace(self._number(event.graph), triples, event.position)
-        elif isinstance(event, Removal):
-            change = self._replace(self._number(event.graph), None, event.position)
-        return self._note(change)
+        documents = [each for each in events if isinstance(each, Publication | Removal)]
+        self.bank, (ids, lengths, triples) = number_documents(self.bank, documents)
+        ends = np.cumsum(np.maximum(lengths, 0)).tolist()
+        numbered = zip(ids.tolist(), lengths.tolist(), ends, strict=True)
+        graphs: list[int] = []
+        new: list[I32] = []
+        replaced: list[I32 | None] = []
+        for event in events:
+            if not isinstance(event, Publication | Removal):
+                graphs.append(ANY)
+                new.append(NO_TRIPLES)
+                replaced.append(None)
+                continue
+            graph, length, end = next(numbered)
+            old = self.document(graph)
+            document = None if length == REMOVED else triples[end - length : end]
+            if old is not None or document is not None:
+                self._changed[graph] = document
+            graphs.append(graph)
+            new.append(NO_TRIPLES if document is None else document)
+            replaced.append(old)
+        old_triples = [NO_TRIPLES if each is None else each for each in replaced]
+        self._live = live_with_room(self._live, len(triples))
+        self.position = events[-1].position
+        replacements = Replacements(triples, _offsets_of(new), np.concatenate(old_triples), _offsets_of(old_triples))
+        return self._replace(replacements, graphs, replaced)
 
-    def _make_room(self) -> None:
-        if self._moved > max(self._merge_after, len(self._documents.rows) // 4):
-            self.merge()
-
-    def _note(self, change: Change) -> Change:
-        self.position = change.position
-        self._last, self._before = change, None
-        for held in self._held:
-            held.take(change)
-        return change
-
-    def replace(self, documents: Mapping[str, bytes], position: int) -> Change:
+    def replace(self, documents: Mapping[str, bytes], position: int) -> Changes:
         """Give graphs, by their terms, other lines in one event; empty ones are removed. No two of them share a
         triple."""
         self._make_room()
         self.bank, triples = number_lines(self.bank, b"".join(documents.values()))
         self.bank, graphs = number_terms(self.bank, [graph.encode() for graph in documents])
-        added, removed, at = [NO_TRIPLES], [NO_TRIPLES], 0
+        old, at = [NO_TRIPLES], 0
         for graph, lines in zip(graphs.tolist(), documents.values(), strict=True):
-            end = at + lines.count(b"\n")
-            change = self._replace(graph, triples[at:end] if lines else None, position)
-            added.append(change.added)
-            removed.append(change.removed)
+            before, end = self.document(graph), at + lines.count(b"\n")
+            if before is not None:
+                old.append(before)
+            if before is not None or lines:
+                self._changed[graph] = triples[at:end] if lines else None
             at = end
-        return self._note(Change(position, ANY, np.concatenate(added), np.concatenate(removed), None))
+        self._live = live_with_room(self._live, len(triples))
+        self.position = position
+        gone = np.concatenate(old)
+        return self._replace(Replacements(triples, _offsets_of([triples]), gone, _offsets_of([gone])), (ANY,), (None,))
+
+    def _make_room(self) -> None:
+        if self._moved > max(self._merge_after, len(self._documents.rows) // 4):
+            self.merge()
+
+    def _replace(self, replacements: Replacements, graphs: Sequence[int], replaced: Sequence[I32 | None]) -> Changes:
+        timeline = replace_documents(self._stored, self._live, replacements)
+        self._moved += len(graphs) + len(replacements.new) + len(replacements.old)
+        offsets = np.searchsorted(timeline.event, np.arange(len(graphs) + 1, dtype=np.int32))
+        self._last = Changes(timeline, offsets, graphs, replaced)
+        for held in self._held:
+            for event in range(len(graphs)):
+                held.take(self._last.of(event))
+        return self._last
 
     def load(self, groups: Iterable[Sequence[Event]]) -> None:
         """Take many events at once, in groups; faster than one by one, and without their changes."""
@@ -239,24 +271,6 @@ class Store:
         live = DocumentRun(np.array([*self._changed], np.int32), np.array(lengths, np.int64), np.concatenate(triples))
         return [DocumentRun(graphs, np.diff(offsets), self._stored.rows[rows]), live]
 
-    def _number(self, graph: str) -> int:
-        self.bank, (id,) = number_terms(self.bank, [b"<%b>" % graph.encode()])
-        return int(id)
-
-    def _replace(self, graph: int, triples: I32 | None, position: int) -> Change:
-        """Count the triples of the new document before those of the old one go, so that what both have stays."""
-        old = self.document(graph)
-        new = NO_TRIPLES if triples is None else triples
-        gone = NO_TRIPLES if old is None else old
-        self._live = live_with_room(self._live, len(new))
-        added, removed = np.empty_like(new), np.empty_like(gone)
-        count = retain(self._stored, self._live, new, added)
-        lost = release(self._stored, self._live, gone, removed)
-        if old is not None or triples is not None:
-            self._changed[graph] = triples
-        self._moved += 1 + len(new) + len(gone)
-        return Change(position, graph, added[:count], removed[:lost], old)
-
 
 def id_of(source: TripleSource, term: str) -> int:
     """The id of a term in N-Triples form, `NOWHERE` where no document has it."""
@@ -265,3 +279,9 @@ def id_of(source: TripleSource, term: str) -> int:
 
 
 _NO_DOCUMENTS = DocumentRun(np.zeros(0, np.int32), np.zeros(0, np.int64), NO_TRIPLES)
+
+
+def _offsets_of(documents: Sequence[I32]) -> I64:
+    offsets = np.zeros(len(documents) + 1, np.int64)
+    np.cumsum([len(each) for each in documents], out=offsets[1:])
+    return offsets
