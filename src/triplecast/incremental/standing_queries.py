@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from sys import intern
 from typing import NamedTuple
 
 from triplecast.compile.compiled import CompiledSubscription, compile_subscription
@@ -68,13 +69,9 @@ class EventAnswers(NamedTuple):
 
 
 class _Standing(NamedTuple):
-    registration: Registration
+    number: int
     compiled: CompiledSubscription
     query: StandingQuery
-
-    @property
-    def number(self) -> int:
-        return int(self.registration.id)
 
 
 class StandingQueries:
@@ -131,10 +128,11 @@ class StandingQueries:
         """None for a subscription that cannot be read any more."""
         try:
             compiled = compile_subscription(registration.subscription)
+            compiled = compiled._replace(constants=tuple(map(intern, compiled.constants)))  # queries have many alike
             query = compile_standing(compiled)
         except (QuerySyntaxError, QueryRefused):
             return None
-        standing = _Standing(registration, compiled, query)
+        standing = _Standing(int(registration.id), compiled, query)
         self._live[standing.number] = standing
         self._filed.add(standing.number, compiled, query)
         if query.every or query.documents:
