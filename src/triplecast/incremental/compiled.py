@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import NamedTuple
+from hashlib import blake2b
+from typing import NamedTuple, TypeVar
 
 from triplecast.compile.compiled import PLANS_LIMIT, CompiledSubscription, plan_of
 from triplecast.compile.plan import Cost, Plan
@@ -20,6 +21,7 @@ from triplecast.languages.rewriting import calls_in, nodes_within, replace_const
 from triplecast.model.algebra import Node, Query, Slot, TriplePattern, Variable
 from triplecast.model.entailment import FUNCTION_MARKS, Entailment
 
+_Value = TypeVar("_Value")
 _HINT = 'use scope "publication", or leave it out'
 WHOLE = "recomputed"
 """The cost of a query whose answer is evaluated as a whole where it may have changed."""
@@ -28,15 +30,27 @@ WHOLE = "recomputed"
 class StandingStar(NamedTuple):
     """A star of a standing query."""
 
-    key: tuple[str, tuple[str, ...]]
-    """Equal for stars that have the same rows."""
-    compiled: CompiledSubscription
+    template: Template
+    constants: tuple[str, ...]
+    plan: Plan
+    slots: tuple[int, ...]
+    """The constants that it has."""
     seeds: tuple[tuple[str, str], ...]
     """The names in its rows, and those in the query."""
     node: int
     """Its place in the join graph, if there is one."""
     predicates: frozenset[str | None]
     """Of its patterns; None for a variable."""
+
+    @property
+    def key(self) -> bytes:
+        """Equal for stars that have the same rows."""
+        texts = "\0".join((self.template.key, *(self.constants[slot] for slot in self.slots)))
+        return blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=20).digest()
+
+    @property
+    def compiled(self) -> CompiledSubscription:
+        return CompiledSubscription(self.template, self.constants, Entailment.NONE, self.plan)
 
 
 class StandingQuery(NamedTuple):
@@ -83,7 +97,7 @@ def compile_standing(compiled: CompiledSubscription) -> StandingQuery:
     stars = tuple(_standing_star(each, constants, graph) for each in found.stars)
     every = found.every or not all(_is_plain(each.compiled.plan) for each in stars)
     every = every or (found.kin and entailment is Entailment.RDFS)  # what is derived may be stated too, or no more
-    group = found.key, tuple(constants[each] for each in graph.predicates) if graph is not None else ()
+    group = _shared((found.key, tuple(constants[each] for each in graph.predicates) if graph is not None else ()))
     return StandingQuery(stars, None if every else graph, group, found.recounted, every, found.documents, found.kin)
 
 
@@ -168,11 +182,16 @@ def _stars_of(wanted: _Key) -> _TemplateStars:
 def _standing_star(found: _TemplateStar, constants: tuple[str, ...], graph: JoinGraph | None) -> StandingStar:
     narrow = _is_plain(plan_of(found.narrow, constants))
     template = found.narrow if narrow else found.bare
-    compiled = CompiledSubscription(template, constants, Entailment.NONE, plan_of(template, constants))
     node = -1 if graph is None else graph.subjects.index(found.star.subject)
-    key = template.key, tuple(constants[slot] for slot in found.slots)
-    predicates = frozenset(constant_of(each, constants) for each in found.predicates)
-    return StandingStar(key, compiled, found.star.seeds, node, predicates)
+    predicates = _shared(frozenset(constant_of(each, constants) for each in found.predicates))
+    plan = plan_of(template, constants)
+    return StandingStar(template, constants, plan, found.slots, found.star.seeds, node, predicates)
+
+
+@lru_cache(maxsize=PLANS_LIMIT)
+def _shared(value: _Value) -> _Value:
+    """One object for all equal ones."""
+    return value
 
 
 def _is_recounted(query: Query, shape: Shape, graph: JoinGraph | None) -> bool:

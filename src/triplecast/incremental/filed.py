@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,7 +25,9 @@ from triplecast.match import Matcher
 from triplecast.repository.changes import Changes
 from triplecast.repository.store import Store, TripleSource, id_of
 
-StarKey: TypeAlias = tuple[str, tuple[str, ...]]
+StarKey: TypeAlias = bytes
+"""`StandingStar.key`"""
+_Owner: TypeAlias = "_StarOf | _NodeOf"
 
 
 class Concerned(NamedTuple):
@@ -82,9 +85,10 @@ class _Group(NamedTuple):
 
 class FiledQueries:
     def __init__(self, matcher: Matcher) -> None:
-        self._stars: DecidedIndex[tuple[str, tuple[str, ...]]] = DecidedIndex(matcher)
-        self._owners: dict[tuple[str, tuple[str, ...]], Counter[_StarOf | _NodeOf]] = {}
-        self._answers: DecidedIndex[int] = DecidedIndex(matcher)
+        self._index: DecidedIndex[StarKey | int] = DecidedIndex(matcher)
+        """Stars, and by registration the queries that it decides."""
+        self._owners: dict[StarKey, _Owner | Counter[_Owner]] = {}
+        """Whose each star is: of one query, or how many of its owner have it."""
         self._groups: dict[tuple[str, tuple[str, ...]], _Group] = {}
         self._predicates: Counter[str | None] = Counter()
         """How many queries have each in a star; None: a variable."""
@@ -93,21 +97,26 @@ class FiledQueries:
 
     def add(self, registration: int, compiled: CompiledSubscription, query: StandingQuery) -> None:
         if query.graph is not None:
-            self._answers.add(registration, as_asked(compiled))
+            self._index.add(registration, as_asked(compiled))
             if query.group not in self._groups:
                 self._groups[query.group] = _Group(query.graph, compiled.constants, set())
             self._groups[query.group].members.add(registration)
         self._predicates.update(query.predicates)
         self._single += query.is_single
         for owner, star in _owners(registration, query):
-            if star.key not in self._stars:
-                self._stars.add(star.key, star.compiled)
-                self._owners[star.key] = Counter()
-            self._owners[star.key][owner] += 1
+            key = star.key
+            owners = self._owners.get(key)
+            if owners is None:
+                self._index.add(key, star.compiled)
+                self._owners[key] = owner
+            else:
+                if not isinstance(owners, Counter):
+                    owners = self._owners[key] = Counter((owners,))
+                owners[owner] += 1
 
     def remove(self, registration: int, query: StandingQuery) -> None:
         if query.graph is not None:
-            self._answers.remove(registration)
+            self._index.remove(registration)
             group = self._groups[query.group]
             group.members.remove(registration)
             if not group.members:
@@ -115,13 +124,15 @@ class FiledQueries:
         self._predicates.subtract(query.predicates)
         self._single -= query.is_single
         for owner, star in _owners(registration, query):
-            owners = self._owners[star.key]
-            owners[owner] -= 1
-            if not owners[owner]:
-                del owners[owner]
-            if not owners:
-                del self._owners[star.key]
-                self._stars.remove(star.key)
+            key = star.key
+            owners = self._owners[key]
+            if isinstance(owners, Counter):
+                owners[owner] -= 1
+                if not owners[owner]:
+                    del owners[owner]
+            if not isinstance(owners, Counter) or not owners:
+                del self._owners[key]
+                self._index.remove(key)
 
     def find(self, store: Store, changes: Changes) -> Sequence[Concerned]:
         """What each event of the store's last run concerns."""
@@ -144,20 +155,19 @@ class FiledQueries:
         views = store.view(keys, ROWS_AT_ONCE)
         if views is None:
             return None
-        nodes = self._of_stars(self._stars.changed(views), found)
+        changed = self._index.changed(views)
+        nodes = self._of_stars(changed, found)
         concerned = keys if self._single else _of_events(keys, set[int]().union(*nodes.values()))
-        if not len(concerned):
-            return found
         around = self._around(nodes, keys, concerned, store, found)
-        if around is not None and not np.array_equal(around, keys):
-            views = store.view(around, ROWS_AT_ONCE)
-        if around is None or views is None:
+        if around is None:
             return None
-        answers = self._answers.changed(views)
-        for event, registration, rows in answers.changed:
-            found[event].rows[registration] = rows
-        for event, registration in answers.beyond:
-            found[event].unsure.add(registration)
+        wider = {*(np.setdiff1d(around, concerned, True) >> 32).tolist()} if len(around) > len(concerned) else set()
+        _note_answers(changed, wider, False, found)
+        if wider:
+            views = store.view(_of_events(around, wider), ROWS_AT_ONCE)
+            if views is None:
+                return None
+            _note_answers(self._index.changed(views), wider, True, found)
         return found
 
     def _touched(self, store: Store, changes: Changes) -> I64:
@@ -169,25 +179,23 @@ class FiledQueries:
             return NO_KEYS
         return touched_subjects(changes.timeline, np.array([*predicates], np.int32))
 
-    def _of_stars(self, stars: QueriesChanged[StarKey], found: dict[int, _Found]) -> Mapping[_NodeOf, set[int]]:
+    def _of_stars(self, found_in: QueriesChanged[StarKey | int], found: dict[int, _Found]) -> dict[_NodeOf, set[int]]:
         """Note the queries whose stars changed; return the nodes of groups that did, and in which events."""
         nodes: dict[_NodeOf, set[int]] = defaultdict(set)
-        for event, key, changed in stars.changed:
+        known = chain(found_in.changed, ((event, key, None) for event, key in found_in.beyond))
+        for event, key, changed in known:
+            if isinstance(key, int):
+                continue
             of_event = found[event]
             of_event.star_rows[key] = changed
-            for owner in self._owners[key]:
+            owners = self._owners[key]
+            for owner in owners if isinstance(owners, Counter) else (owners,):
                 if isinstance(owner, _NodeOf):
                     nodes[owner].add(event)
+                elif changed is None:
+                    of_event.unsure.add(owner.registration)
                 else:
                     of_event.stars[owner.registration][owner.number] = changed
-        for event, key in stars.beyond:
-            of_event = found[event]
-            of_event.star_rows[key] = None
-            for owner in self._owners[key]:
-                if isinstance(owner, _NodeOf):
-                    nodes[owner].add(event)
-                else:
-                    of_event.unsure.add(owner.registration)
         return nodes
 
     def _around(
@@ -218,6 +226,18 @@ def lacks_constants(compiled: CompiledSubscription, query: StandingQuery, store:
     if query.graph is None:
         return False
     return any(id_of(store, compiled.constants[slot]) == NOWHERE for slot in query.graph.terms)
+
+
+def _note_answers(
+    found_in: QueriesChanged[StarKey | int], events: Collection[int], within: bool, found: dict[int, _Found]
+) -> None:
+    """Note the changed answers of events that are among some, or of all others."""
+    for event, key, changed in found_in.changed:
+        if isinstance(key, int) and (event in events) is within:
+            found[event].rows[key] = changed
+    for event, key in found_in.beyond:
+        if isinstance(key, int) and (event in events) is within:
+            found[event].unsure.add(key)
 
 
 def _of_events(keys: I64, events: set[int]) -> I64:

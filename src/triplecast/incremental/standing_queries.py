@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from sys import intern
 from typing import NamedTuple
 
 from triplecast.compile.compiled import CompiledSubscription, compile_subscription
@@ -53,14 +54,10 @@ TAXONOMY = "urn:triplecast:taxonomy"
 
 
 class _Standing(NamedTuple):
-    registration: Registration
+    number: int
     compiled: CompiledSubscription
     query: StandingQuery
     graph: AskedGraph
-
-    @property
-    def number(self) -> int:
-        return int(self.registration.id)
 
 
 class StandingQueries:
@@ -136,11 +133,12 @@ class StandingQueries:
         """None for a subscription that cannot be read any more."""
         try:
             compiled = compile_subscription(registration.subscription)
+            compiled = compiled._replace(constants=tuple(map(intern, compiled.constants)))  # queries have many alike
             query = compile_standing(compiled)
         except (QuerySyntaxError, QueryRefused):
             return None
         graph = self._graph(compiled.entailment)
-        standing = _Standing(registration, compiled, query, graph)
+        standing = _Standing(int(registration.id), compiled, query, graph)
         self._live[standing.number] = standing
         graph.live.add(standing.number)
         graph.filed.add(standing.number, compiled, query)

@@ -27,7 +27,7 @@ from triplecast.model.entailment import EntailmentMode
 from triplecast.model.match import ANSWER_LIMITS, AnswerLimits, MatchedBatch, MatchRows, MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, NO_OPEN_ROWS, OpenRows
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.residual import ResidualPlans
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies, Taxonomy
 
@@ -108,11 +108,12 @@ class Matcher:
         self, snapshot: Snapshot, views: Views, publication: Publication, many: int
     ) -> Iterator[tuple[int, MatchedBatch]]:
         """What matches sound views, where the index decides all subscriptions without entailment. They are of `many`
-        publications at the position of this one; pieces as those of `match_pieces`, each with the number of its
+        publications from the position of this one on; pieces as those of `match_pieces`, each with the number of its
         first."""
-        first = 0
+        first, positions = 0, range(publication.position, publication.position + many)
+        publications = [publication._replace(position=Position(each)) for each in positions]
         while first < many:
-            batch = self._find_in_views(snapshot, views_since(views, first), [publication] * (many - first))
+            batch = self._find_in_views(snapshot, views_since(views, first), publications[first:])
             matched = self._resolve_batch(batch, NO_TAXONOMIES)
             yield first, matched
             first += matched.stats.publications

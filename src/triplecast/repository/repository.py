@@ -112,7 +112,7 @@ class Repository:
 
     def _groups(self, head: int) -> Iterator[Sequence[Event]]:
         after = self._reached
-        while events := self._journal.events(after, head, EVENTS_AT_ONCE, BYTES_AT_ONCE):
+        while after < head and (events := self._journal.events(after, head, EVENTS_AT_ONCE, BYTES_AT_ONCE)):
             after = events[-1].position
             yield events
 
