@@ -60,7 +60,7 @@ def told_of(number: int, query: Query, change: AnswerChange) -> Decided:
     return [AnswerChanged(number, added, removed)], []
 
 
-TOO_LARGE = f"its answer in the stored documents: of a resource {EntailmentTooLarge()}"
+TOO_LARGE = f"its answer in the stored documents: {EntailmentTooLarge()}, of one resource"
 LOST = (
     f"its answer in the stored documents: since it was decided, more than {HELD_TRIPLES:,} triples have changed, or "
     f"after {MOST_HELD} events answers are owed; subscribe again"
