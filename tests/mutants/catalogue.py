@@ -662,11 +662,17 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the-old-document-released-before-the-new-is-counted",
-        "repository/store.py",
-        "        count = retain(self._stored, self._live, new, added)\n"
-        "        lost = release(self._stored, self._live, gone, removed)\n",
-        "        lost = release(self._stored, self._live, gone, removed)\n"
-        "        count = retain(self._stored, self._live, new, added)\n",
+        "kernels/timeline.py",
+        "        filled += retain(stored, live, new[new_offsets[number] : new_offsets[number + 1]], rows[filled:])\n"
+        "        came[start:filled] = 1\n"
+        "        middle = filled\n"
+        "        filled += release(stored, live, old[old_offsets[number] : old_offsets[number + 1]], rows[filled:])\n"
+        "        came[middle:filled] = 0\n",
+        "        filled += release(stored, live, old[old_offsets[number] : old_offsets[number + 1]], rows[filled:])\n"
+        "        came[start:filled] = 0\n"
+        "        middle = filled\n"
+        "        filled += retain(stored, live, new[new_offsets[number] : new_offsets[number + 1]], rows[filled:])\n"
+        "        came[middle:filled] = 1\n",
         STORE,
     ),
     Mutant(
@@ -686,8 +692,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "names-of-graphs-forgotten-with-unused-terms",
         "repository/assembly.py",
-        "    kept[graphs] = 1\n",
-        "",
+        "triples, [graphs, *held])",
+        "triples, held)",
         STORE,
     ),
     Mutant(

@@ -16,10 +16,7 @@ from triplecast.incremental.asked_graph import AskedGraph, States
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
 from triplecast.incremental.difference import DOCUMENTS, AnswerChange, change_of_answer, change_of_rows, whole_answer
-from triplecast.incremental.filed import Concerned, lacks_constants
-from triplecast.incremental.owed import OwedAnswers
-from triplecast.incremental.restriction import Seeds
-from triplecast.incremental.told import (
+from triplecast.incremental.event_answers import (
     BEYOND,
     LOST,
     TOO_LARGE,
@@ -31,6 +28,9 @@ from triplecast.incremental.told import (
     rows_text,
     told_of,
 )
+from triplecast.incremental.filed import Concerned, lacks_constants
+from triplecast.incremental.owed import OwedAnswers
+from triplecast.incremental.restriction import Seeds
 from triplecast.journal import JournalFile
 from triplecast.languages import fill
 from triplecast.match import Matcher

@@ -54,7 +54,7 @@ class EntailedStore:
         """The predicates of schema triples in documents; none where nothing is derived."""
         self._take(taxonomy)
         self._before = self._background
-        terms = _Terms(stated)
+        terms = _TextsById(stated)
         self._write({terms[id] for id in {*stated.find(ANY, ANY, ANY)[:, 0].tolist()}} | self._reached, 0)
         self.store.merge()
 
@@ -70,7 +70,7 @@ class EntailedStore:
     def follow(self, change: Change, position: int) -> Changes:
         """Take what an event changed in the documents, the last one; return what that changes here."""
         self._before = self._background
-        terms = _Terms(self._stated)
+        terms = _TextsById(self._stated)
         rows = [terms.triple(row) for row in (*change.added.tolist(), *change.removed.tolist())]
         subjects = {subject for subject, _, _ in rows}
         schema = [row for row in rows if row[1] in self._orders]
@@ -209,12 +209,12 @@ class EntailedStore:
         mark = f" {MEMBER} ".encode()
         if any(mark in star for star in stars.values()):
             return True
-        terms = _Terms(self.store)
+        terms = _TextsById(self.store)
         rows = self.store.find(ANY, id_of(self.store, MEMBER), ANY).tolist()
         return any(terms[subject] not in stars for subject, _, _ in rows)
 
     def _stars(self, subjects: Iterable[TermText]) -> dict[TermText, bytes]:
-        terms = _Terms(self._stated)
+        terms = _TextsById(self._stated)
         found = {}
         for subject in sorted(subjects):
             try:
@@ -224,7 +224,7 @@ class EntailedStore:
                 self.too_large.add(subject)
         return found
 
-    def _star(self, subject: TermText, terms: _Terms) -> bytes:
+    def _star(self, subject: TermText, terms: _TextsById) -> bytes:
         """What the entailed graph says of a subject. Raises `EntailmentTooLarge`."""
         id = self._id(subject)
         triples = [terms.triple(row) for row in self._stated.find(id, ANY, ANY).tolist()]
@@ -239,7 +239,7 @@ class EntailedStore:
         return id_of(self._stated, term)
 
     def _subjects(self, rows: Iterable[Sequence[int]]) -> set[TermText]:
-        terms = _Terms(self._stated)
+        terms = _TextsById(self._stated)
         return {terms[row[0]] for row in rows}
 
 
@@ -264,7 +264,7 @@ def _mentioned(term: TermText, taxonomy: Taxonomy, met: set[TermText]) -> Iterat
         yield from (each for each in (predicate, end) if each not in met)
 
 
-class _Terms(dict[int, TermText]):
+class _TextsById(dict[int, TermText]):
     """The terms of a store, each read once."""
 
     def __init__(self, store: Store) -> None:
@@ -298,7 +298,7 @@ class _Upward(dict[TermText, Sequence[TextTriple]]):
 
     def _read(self, term: TermText) -> Sequence[TextTriple]:
         found = dict.fromkeys(self._taxonomy.upward.get(term, ()))
-        id, terms = id_of(self._stated, term), _Terms(self._stated)
+        id, terms = id_of(self._stated, term), _TextsById(self._stated)
         for predicate in self.orders:
             rows = self._stated.find(id, id_of(self._stated, predicate), ANY).tolist()
             found.update(dict.fromkeys(map(terms.triple, rows)))

@@ -11,7 +11,7 @@ import pytest
 
 from triplecast import FOREVER, Engine
 from triplecast.incremental import asked_graph, standing_queries
-from triplecast.incremental.told import LOST, TOO_LARGE
+from triplecast.incremental.event_answers import LOST, TOO_LARGE
 from triplecast.repository import held
 
 E = "https://example.org/"
