@@ -46,6 +46,7 @@ class Concerned(NamedTuple):
 NOT_CONCERNED = Concerned({}, {}, (), {})
 ROWS_AT_ONCE, KEYS_AT_ONCE = 1_000_000, 1_000_000
 """Triples of views, and subjects around, of several events; one event may have more."""
+_FEW = 4
 NO_KEYS: I64 = np.zeros(0, np.int64)
 
 
@@ -242,8 +243,14 @@ def _note_answers(
 
 def _of_events(keys: I64, events: set[int]) -> I64:
     """The keys of some events."""
-    if not len(keys) or (keys[0] >> 32 == keys[-1] >> 32 and int(keys[0] >> 32) in events):
+    if not events:
+        return NO_KEYS
+    if keys[0] >> 32 == keys[-1] >> 32 and int(keys[0] >> 32) in events:
         return keys
+    if len(events) <= _FEW:
+        starts = np.array(sorted(events), np.int64) << 32
+        ranges = np.searchsorted(keys, np.stack((starts, starts + (1 << 32)), axis=1))
+        return np.concatenate([keys[start:stop] for start, stop in ranges.tolist()])
     chosen = np.zeros((keys[-1] >> 32) + 1, np.bool_)
     chosen[[*events]] = True
     kept: I64 = keys[chosen[keys >> 32]]

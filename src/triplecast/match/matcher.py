@@ -105,14 +105,13 @@ class Matcher:
                 return
 
     def match_views(
-        self, snapshot: Snapshot, views: Views, publication: Publication, many: int
+        self, snapshot: Snapshot, views: Views, publications: Sequence[Publication]
     ) -> Iterator[tuple[int, MatchedBatch]]:
-        """What matches sound views, where the index decides all subscriptions without entailment. They are of `many`
-        publications at the position of this one; pieces as those of `match_pieces`, each with the number of its
-        first."""
+        """What matches sound views of publications, whose texts are not read, where the index decides all subscriptions
+        without entailment. Pieces as those of `match_pieces`, each with the number of its first publication."""
         first = 0
-        while first < many:
-            batch = self._find_in_views(snapshot, views_since(views, first), [publication] * (many - first))
+        while first < len(publications):
+            batch = self._find_in_views(snapshot, views_since(views, first), publications[first:])
             matched = self._resolve_batch(batch, NO_TAXONOMIES)
             yield first, matched
             first += matched.stats.publications

@@ -77,6 +77,7 @@ class Store:
         self._moved = 0
         """Triples of documents that came and went since."""
         self._last: Changes | None = None
+        self._ids: dict[str, int] = {}
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 
@@ -112,6 +113,13 @@ class Store:
     def before(self, event: int = 0) -> EarlierStore:
         """The store as before an event of its last run, by its number there, until the next."""
         return EarlierStore(self, self._changes, event - 1)
+
+    def id(self, term: str) -> int:
+        """As `id_of`, kept until the next run."""
+        found = self._ids.get(term)
+        if found is None:
+            found = self._ids[term] = id_of(self, term)
+        return found
 
     def is_last(self, changes: Changes) -> bool:
         return self._last is changes
@@ -172,7 +180,7 @@ class Store:
         self._moved += len(events) + len(replacements.new) + len(replacements.old)
         self.position = events[-1].position
         offsets = np.searchsorted(timeline.event, np.arange(len(events) + 1, dtype=np.int32))
-        self._last = Changes(timeline, offsets, graphs, replaced)
+        self._last, self._ids = Changes(timeline, offsets, graphs, replaced), {}
         return self._last
 
     def load(self, groups: Iterable[Sequence[Event]]) -> None:
