@@ -25,7 +25,8 @@ Key = TypeVar("Key", bound=Hashable)
 _NOW = Position(1 << 61)
 """Beyond all numbers of queries: each is valid until it is removed."""
 _ENDED = Position(_NOW - 1)
-_STATE = Publication(_NOW, "urn:x-triplecast:subjects", 1, "", b"")
+_STATES: list[Publication] = []
+"""What stands for the states of events; made once."""
 _ANY = Subscription("query", "ASK {}")
 _UPDATED_AT_ONCE = 100_000
 
@@ -80,9 +81,9 @@ class DecidedIndex(Generic[Key]):
         self._update()
         found = QueriesChanged[Key]([], [])
         if self._keys and len(views.publication):
-            many = int(views.publication[-1] | 1) + 1
+            states = _states(int(views.publication[-1] | 1) + 1)
             before: MatchRows | None = None
-            for first, matched in self._matcher.match_views(self._index.snapshot(), views, _STATE, many):
+            for first, matched in self._matcher.match_views(self._index.snapshot(), views, states):
                 found.beyond.extend(
                     ((first + each.publication) >> 1, self._keys[each.registration]) for each in matched.undecided
                 )
@@ -119,6 +120,12 @@ class DecidedIndex(Generic[Key]):
             compiler = SubscriptionCompiler(compiled=self._coming)
             self._index.apply(added, removed, needed_from=_ENDED, compiler=compiler)
             self._coming, self._ended = {}, []
+
+
+def _states(many: int) -> list[Publication]:
+    for number in range(len(_STATES), many):
+        _STATES.append(Publication(Position(_NOW + number), "urn:x-triplecast:subjects", 1, "", b""))
+    return _STATES[:many]
 
 
 def rows_of(text: bytes) -> list[dict[str, str]]:

@@ -46,6 +46,7 @@ class Concerned(NamedTuple):
 NOT_CONCERNED = Concerned({}, {}, (), {})
 ROWS_AT_ONCE, KEYS_AT_ONCE = 1_000_000, 1_000_000
 """Triples of views, and subjects around, of several events; one event may have more."""
+_RANGE = np.array([0, 1 << 32], np.int64)
 NO_KEYS: I64 = np.zeros(0, np.int64)
 
 
@@ -242,8 +243,14 @@ def _note_answers(
 
 def _of_events(keys: I64, events: set[int]) -> I64:
     """The keys of some events."""
-    if not len(keys) or (keys[0] >> 32 == keys[-1] >> 32 and int(keys[0] >> 32) in events):
+    if not events:
+        return NO_KEYS
+    if keys[0] >> 32 == keys[-1] >> 32 and int(keys[0] >> 32) in events:
         return keys
+    if len(events) == 1:
+        (event,) = events
+        start, stop = np.searchsorted(keys, _RANGE + (event << 32)).tolist()
+        return keys[start:stop]
     chosen = np.zeros((keys[-1] >> 32) + 1, np.bool_)
     chosen[[*events]] = True
     kept: I64 = keys[chosen[keys >> 32]]

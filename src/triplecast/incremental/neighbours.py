@@ -11,12 +11,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.evaluate.conjuncts import split
 from triplecast.kernels.layout import I64
-from triplecast.kernels.triples import ANY, NOWHERE
+from triplecast.kernels.triples import ANY
 from triplecast.model.algebra import (
     BasicPattern,
     Filter,
@@ -28,7 +27,7 @@ from triplecast.model.algebra import (
     Variable,
     to_ntriples,
 )
-from triplecast.repository.store import Store, id_of
+from triplecast.repository.store import Store
 
 MOST_NEIGHBOURS = 200_000
 """Triples that one event may look at in one step; beyond, the queries of its group are evaluated one by one."""
@@ -101,7 +100,7 @@ def neighbours(
 ) -> Neighbours | None:
     """The subjects that the other nodes may have where the node `first` has one of those in `keys`, before the event or
     after it; maybe some more that other events of the run change. None where they are more than `most`, of several
-    events."""
+    events. A constant subject is found as any other is, since queries of a group differ in it."""
     found: dict[int, I64] = {first: keys}
     beyond: list[int] = []
     waiting = deque([first])
@@ -111,14 +110,12 @@ def neighbours(
             if edge.node in found:
                 continue
             waiting.append(edge.node)
-            given = constant_of(graph.subjects[edge.node], constants)
-            if given is not None:
-                found[edge.node] = _everywhere(keys, id_of(store, given))
-                continue
             reached = found[place]
             for node, backward in ((edge.forward, False), (edge.backward, True)):
                 if node is not None and len(reached):
-                    step = store.follow(reached, _id(node, constants, store), backward, MOST_NEIGHBOURS, most)
+                    given = constant_of(node, constants)
+                    predicate = ANY if given is None else store.id(given)
+                    step = store.follow(reached, predicate, backward, MOST_NEIGHBOURS, most)
                     if not step.whole:
                         return None
                     reached = step.keys
@@ -126,18 +123,6 @@ def neighbours(
             found[edge.node] = reached
     del found[first]
     return Neighbours([*found.values()], beyond)
-
-
-def _everywhere(keys: I64, subject: int) -> I64:
-    """The same subject in all events; none where no document has it."""
-    if subject == NOWHERE:
-        return keys[:0]
-    return np.unique(keys >> 32) << 32 | subject
-
-
-def _id(node: Node, constants: Sequence[str], store: Store) -> int:
-    given = constant_of(node, constants)
-    return ANY if given is None else id_of(store, given)
 
 
 def constant_of(node: Node, constants: Sequence[str]) -> str | None:

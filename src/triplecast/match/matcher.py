@@ -27,7 +27,7 @@ from triplecast.model.entailment import EntailmentMode
 from triplecast.model.match import ANSWER_LIMITS, AnswerLimits, MatchedBatch, MatchRows, MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, NO_OPEN_ROWS, OpenRows
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.publication import Position, Publication
+from triplecast.model.publication import Publication
 from triplecast.residual import ResidualPlans
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies, Taxonomy
 
@@ -105,14 +105,12 @@ class Matcher:
                 return
 
     def match_views(
-        self, snapshot: Snapshot, views: Views, publication: Publication, many: int
+        self, snapshot: Snapshot, views: Views, publications: Sequence[Publication]
     ) -> Iterator[tuple[int, MatchedBatch]]:
-        """What matches sound views, where the index decides all subscriptions without entailment. They are of `many`
-        publications from the position of this one on; pieces as those of `match_pieces`, each with the number of its
-        first."""
-        first, positions = 0, range(publication.position, publication.position + many)
-        publications = [publication._replace(position=Position(each)) for each in positions]
-        while first < many:
+        """What matches sound views of publications, whose texts are not read, where the index decides all subscriptions
+        without entailment. Pieces as those of `match_pieces`, each with the number of its first publication."""
+        first = 0
+        while first < len(publications):
             batch = self._find_in_views(snapshot, views_since(views, first), publications[first:])
             matched = self._resolve_batch(batch, NO_TAXONOMIES)
             yield first, matched

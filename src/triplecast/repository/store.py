@@ -90,6 +90,7 @@ class Store:
         self._moved = 0
         """Triples of documents that came and went since."""
         self._last: Changes | None = None
+        self._ids: dict[str, int] = {}
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 
@@ -153,6 +154,13 @@ class Store:
             yield self._last
         finally:
             self._last = last
+
+    def id(self, term: str) -> int:
+        """As `id_of`, kept until the next run."""
+        found = self._ids.get(term)
+        if found is None:
+            found = self._ids[term] = id_of(self, term)
+        return found
 
     def is_last(self, changes: Changes) -> bool:
         return self._last is changes
@@ -238,7 +246,7 @@ class Store:
         timeline = replace_documents(self._stored, self._live, replacements)
         self._moved += len(graphs) + len(replacements.new) + len(replacements.old)
         offsets = np.searchsorted(timeline.event, np.arange(len(graphs) + 1, dtype=np.int32))
-        self._last = Changes(timeline, offsets, graphs, replaced)
+        self._last, self._ids = Changes(timeline, offsets, graphs, replaced), {}
         for held in self._held:
             for event in range(len(graphs)):
                 held.take(self._last.of(event))
