@@ -11,21 +11,26 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.conftest import DEFAULT_SEED
 from tests.properties.generate import Asked
 from tests.properties.oxigraph import Row
 from tests.properties.product import as_taxonomy
-from tests.properties.standing import SlowAnswers, Step, make_history
+from tests.properties.standing import GRAPHS, SlowAnswers, Step, make_history
+from tests.properties.test_rdql import Writer
+from tests.reference.rdql import answer
+from tests.reference.terms import read_ntriples, write
 from triplecast import Document, Engine, Notification, Subscription
 from triplecast.compile.compiled import compile_subscription
 from triplecast.errors import QueryRefused
 from triplecast.incremental import OWED, OwedAnswers, StandingQueries, compile_standing, standing_queries
 from triplecast.journal import Journal
 from triplecast.match import Matcher
+from triplecast.model.publication import Draft, Position, Publication
 from triplecast.repository import Repository
+from triplecast.repository.document_lines import document_lines
 
 QUERIES, EVENTS = 40, 14
 
@@ -175,6 +180,48 @@ def check_engine(seed: int, number: int, folder: Path, scarce: bool = False) -> 
                 if source.random() < 0.2:
                     break
     return told.seen
+
+
+def test_rdql_is_answered_too(seed: int) -> None:
+    chance, compared = random.Random(seed), Counter[str]()
+    for _ in range(4):
+        writer, journal, current = Writer(chance), Journal.in_memory(), dict[str, Publication]()
+        texts = list(dict.fromkeys(writer.query() for _ in range(40)))
+        answers: dict[int, Counter[Row]] = {}
+        asked: dict[int, str] = {}
+        with Matcher() as matcher:
+            standing = StandingQueries(journal, Repository(journal), matcher, 0)
+            for text in texts:
+                wanted = Subscription(f"s{len(asked)}", text, "rdql", scope="repository")
+                with suppress(QueryRefused):
+                    compile_standing(compile_subscription(wanted))
+                    (added,) = journal.subscribe([wanted])
+                    asked[int(added.id)], answers[int(added.id)] = text, Counter()
+            for _ in range(8):
+                graph = chance.choice(GRAPHS)
+                if graph in current and chance.random() < 0.2:
+                    journal.remove(graph)
+                    del current[graph]
+                else:
+                    quads = writer.publication().quads
+                    journal.accept([Draft(graph, quads, chance.randbytes(32), "input")])
+                    current[graph] = Publication(Position(1), graph, 1, "", quads, labels="input")
+                for event in standing.follow(journal.head()):
+                    assert not event.undecided
+                    for each in event.changed:
+                        answers[each.registration] += rows(each.added)
+                        answers[each.registration] -= rows(each.removed)
+                merged = {
+                    triple for each in current.values() for triple in read_ntriples(document_lines(each).decode())
+                }
+                for registration, text in asked.items():
+                    expected = Counter(
+                        tuple(sorted((name[1:], write(term)) for name, term in row.items()))
+                        for row in answer(text, sorted(merged))
+                    )
+                    assert answers[registration] == expected, text
+                    compared.update({"compared": 1, "with rows": bool(expected)})
+    assert compared["with rows"] > 100
 
 
 @contextmanager
