@@ -752,8 +752,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "events-netted-over-a-batch",
         "incremental/asked_graph.py",
-        "        if self._place == self._last:\n            return self._store\n",
-        "        if self._last >= 0:\n            return self._store\n",
+        "        if self._place == self._last:\n",
+        "        if self._last >= 0:\n",
         STANDING,
     ),
     Mutant(

@@ -38,7 +38,7 @@ class HeldState(NamedTuple):
 
 
 class States(Protocol):
-    """The states around the events of a run, which are looked at from the last to the first."""
+    """Two states, each made when it is asked for."""
 
     @property
     def before(self) -> Source: ...
@@ -46,31 +46,19 @@ class States(Protocol):
     @property
     def after(self) -> Source: ...
 
-    def go_to(self, place: int) -> None:
-        """To those around an event, by its number."""
 
-    def between(self, first: int, last: int) -> tuple[Source, Source]:
-        """The states before one event and after another."""
-
-
-class EntailedStates(NamedTuple):
-    """Around one event."""
-
+class TwoStates(NamedTuple):
     before: Source
     after: Source
 
-    def go_to(self, place: int) -> None:
-        pass
 
-    def between(self, first: int, last: int) -> tuple[Source, Source]:
-        return self.before, self.after
+class RunStates:
+    """The states around each event of a run, from the last to the first."""
 
-
-class StoredStates:
-    """Of a store."""
-
-    def __init__(self, store: Store, events: int) -> None:
+    def __init__(self, store: Store, entailed: EntailedStore | None, events: int) -> None:
+        """Where anything is entailed it is one event."""
         self._store = store
+        self._of_entailed = None if entailed is None else TwoStates(entailed.before, entailed.after)
         self._last = self._place = events - 1
         self._before: EarlierStore | None = None
         self._after: EarlierStore | None = None
@@ -80,6 +68,8 @@ class StoredStates:
 
     @property
     def before(self) -> Source:
+        if self._of_entailed is not None:
+            return self._of_entailed.before
         if self._before is None:
             self._before = self._store.before(self._place)
         self._before.go_back(self._place - 1)
@@ -87,6 +77,8 @@ class StoredStates:
 
     @property
     def after(self) -> Source:
+        if self._of_entailed is not None:
+            return self._of_entailed.after
         if self._place == self._last:
             return self._store
         if self._after is None:
@@ -94,8 +86,9 @@ class StoredStates:
         self._after.go_back(self._place)
         return self._after
 
-    def between(self, first: int, last: int) -> tuple[Source, Source]:
-        return self._store.before(first), self._store if last == self._last else self._store.before(last + 1)
+    def between(self, first: int, last: int) -> TwoStates:
+        """Those before one of several events and after another."""
+        return TwoStates(self._store.before(first), self._store if last == self._last else self._store.before(last + 1))
 
 
 class AskedGraph:
@@ -137,11 +130,9 @@ class AskedGraph:
         """The state now."""
         return self._stated if self.entailed is None else self.entailed.after
 
-    def states(self, events: int) -> States:
+    def states(self, events: int) -> RunStates:
         """The states around the last events, which were so many."""
-        if self.entailed is None:
-            return StoredStates(self._stated, events)
-        return EntailedStates(self.entailed.before, self.entailed.after)
+        return RunStates(self.store, self.entailed, events)
 
     # ---- earlier states ---------------------------------------------------------------------------------------------
 

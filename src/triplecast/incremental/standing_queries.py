@@ -12,7 +12,7 @@ from typing import NamedTuple
 from triplecast.compile.compiled import CompiledSubscription, compile_subscription
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget
-from triplecast.incremental.asked_graph import AskedGraph, States
+from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, TwoStates
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
 from triplecast.incremental.difference import DOCUMENTS, AnswerChange, change_of_answer, change_of_rows, whole_answer
@@ -41,7 +41,6 @@ from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository
 from triplecast.repository.changes import Changes
-from triplecast.repository.stored_graphs import Source
 from triplecast.taxonomy import restore_taxonomy
 
 STEPS = 500_000
@@ -243,7 +242,7 @@ class StandingQueries:
                 elif number in self.owed:
                     answers[place][number] = self._make_up(standing)
                 else:
-                    answers[place][number] = self._decide(standing, known, states.before, states.after)
+                    answers[place][number] = self._decide(standing, known, states)
         self._note_owed(graph, events, answers, states)
         return answers
 
@@ -266,7 +265,7 @@ class StandingQueries:
     # ---- what is owed -----------------------------------------------------------------------------------------------
 
     def _note_owed(
-        self, graph: AskedGraph, events: Sequence[Event], answers: list[dict[int, Decided]], states: States
+        self, graph: AskedGraph, events: Sequence[Event], answers: list[dict[int, Decided]], states: RunStates
     ) -> None:
         """Note which answers are decided again, and from which events others are owed. Those that were left undecided
         among several events are made up for among these."""
@@ -275,7 +274,7 @@ class StandingQueries:
             for number, (_, unsure) in answers[place].items():
                 first = since.get(number)
                 if first is not None:
-                    decided = self._decide(self._live[number], None, *states.between(first, place))
+                    decided = self._decide(self._live[number], None, states.between(first, place))
                     answers[place][number] = decided
                     if not decided[1]:
                         del since[number]
@@ -297,7 +296,7 @@ class StandingQueries:
             return [], [AnswerUndecided(standing.number, LOST)]
         whole = standing.number in self._anytime or standing.query.kin
         found = None if whole else standing.graph.concerned_since(since)
-        return self._decide(standing, found, before, standing.graph.after)
+        return self._decide(standing, found, TwoStates(before, standing.graph.after))
 
     def _settle(self, standing: _Standing, position: int) -> None:
         """Note that an answer is decided, or not wanted any more."""
@@ -318,18 +317,20 @@ class StandingQueries:
         position = event.position
         return Publication(Position(position), TAXONOMY, position, self._journal.loaded_at(position), b""), False
 
-    def _decide(self, standing: _Standing, found: Concerned | None, before: Source, after: Source) -> Decided:
+    def _decide(self, standing: _Standing, found: Concerned | None, states: States) -> Decided:
         """By what an answer differs between two states, of which it is known whom the change concerns, or not."""
         number, query = standing.number, _query_of(standing.compiled)
         if found is not None and number in found.rows and number not in found.unsure:
-            return self._rows_changed(standing, found.rows[number], before, after)
+            return self._rows_changed(standing, found.rows[number], states)
         if found is not None and number not in found.stars and number not in found.unsure:
             return [], []
         stars = None if found is None else _known_stars(standing.query, number, found)
         seeds = None if stars is None else seeds_of(standing.query, stars)
-        return self._decided(standing, lambda: change_of_answer(query, seeds, before, after, Budget(STEPS)))
+        return self._decided(
+            standing, lambda: change_of_answer(query, seeds, states.before, states.after, Budget(STEPS))
+        )
 
-    def _rows_changed(self, standing: _Standing, changed: RowsChanged, before: Source, after: Source) -> Decided:
+    def _rows_changed(self, standing: _Standing, changed: RowsChanged, states: States) -> Decided:
         """What was decided by the index, but for rows that may come from elsewhere too."""
         if not standing.query.recounted and not (changed.before and changed.after):
             return [AnswerChanged(standing.number, changed.after, changed.before)], []
@@ -342,7 +343,7 @@ class StandingQueries:
         for row in (now - then) | (then - now):
             terms = {name: from_ntriples(text) for name, text in row}
             rows.append(tuple(map(terms.get, names)))
-        return self._decided(standing, lambda: change_of_rows(query, rows, before, after, Budget(STEPS)))
+        return self._decided(standing, lambda: change_of_rows(query, rows, states.before, states.after, Budget(STEPS)))
 
     def _decided(self, standing: _Standing, change: Callable[[], AnswerChange]) -> Decided:
         try:
