@@ -32,7 +32,7 @@ RECORDS = ("tests/unit/journal/test_subscription_blocks.py",)
 STORE = ("tests/unit/repository/test_store.py",)
 QUERIED = ("tests/unit/repository/test_query_store.py",)
 CACHED = ("tests/unit/repository/test_repository.py",)
-STANDING = ("tests/properties/test_standing.py", "tests/unit/engine/test_changed_matches.py")
+STANDING = ("tests/properties/test_standing.py", "tests/unit/engine/test_standing_costs.py")
 
 
 MUTANTS: tuple[Mutant, ...] = (

@@ -90,6 +90,9 @@ def _across(source: random.Random, pool: Sequence[Published], count: int) -> Ite
                 q.Filter(unbound, q.Optional(first, second)),
                 q.Filter(q.Exists(second, negated=source.random() < 0.7), first),
                 q.Minus(first, second),
+                q.Join(
+                    q.Optional(first, second), q.Basic((q.Step(q.Var("d"), source.choice(world.predicates), names[2]),))
+                ),
                 q.Optional(first, second),
             )
         )

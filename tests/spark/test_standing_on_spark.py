@@ -33,7 +33,7 @@ def test_the_rows_are_those_of_engine(tmp_path: Path, spark: SparkSession) -> No
     taxonomy.write_text(CLASSES)
     standing.write_text(lines_of(STANDING))
     place.fill(40)
-    place.write("types.nt", TYPES)
+    place.write("types.ttl", TYPES)
 
     def follow() -> None:
         run(Sources([place.subscriptions], place.inbox, taxonomy=[taxonomy]), place.output, once=True, spark=spark)
