@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.workloads.mdv import COMP, JOIN, JOIN_EQUAL, OID, PATH
 from experiments.figures import ENGINE, Figure, Line, Point
+from experiments.mdv.rivals import PAIRS, PRINTED, RIVALS, Rival, Workload
 from experiments.measuring import without_collector
-from experiments.mdv.rivals import PAIRS, PRINTED, RIVALS, Matches, Rival, Workload
 from experiments.progress import tell
 
 ACROSS, UNIT = "documents in a batch", "ms a document"
@@ -31,8 +31,6 @@ SHARES = (0.01, 0.05, 0.1, 0.2)
 """Of the rules that a document matches in figure 15."""
 LEAST_DOCUMENTS = 20
 """Registered at a batch size in a round, in one batch or more."""
-SLOWEST = 8.0
-"""Seconds of a rival, batch size and round after which it begins no further batch, round or larger size."""
 MOST_PAIRS = 1_000_000
 """Matches of a batch at most: each is a row in several tables."""
 
@@ -45,10 +43,12 @@ class Scale:
     rounds: int
     batches_of_shares: tuple[int, ...]
     rules_of_shares: int
+    slowest: float
+    """Seconds of a rival, batch size and round after which it begins no further batch, round or larger size."""
 
 
-QUICK = Scale((200, 1_000), (1, 10, 100), 3, (1, 10), 200)
-FULL = Scale((10_000, 100_000), (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000), 5, (1, 10, 100), 10_000)
+QUICK = Scale((200, 1_000), (1, 10, 100), 3, (1, 10), 200, 0.5)
+FULL = Scale((10_000, 100_000), (1, 5, 10, 50, 100, 500, 1_000), 3, (1, 10, 100), 10_000, 3.0)
 
 
 def measure(quick: bool) -> Iterator[Figure]:
@@ -62,10 +62,15 @@ def _measure_bases(name: str, kind: str, title: str, scale: Scale) -> Figure:
     points: dict[str, list[Point]] = {}
     absent: set[str] = set()
     for base, rules in zip((SMALL, LARGE), scale.bases, strict=True):
-        found, slow = _measure_rivals(Workload(kind, rules), scale.batches, scale.rounds, absent)
+        found, slow = _measure_rivals(Workload(kind, rules), scale.batches, scale, absent)
         absent |= slow  # what is too slow here is not tried with more rules
         points |= {f"{rival}, {base}": each for rival, each in found.items()}
-    lines = tuple(Line(f"{rival}, {base}", tuple(each)) for rival in RIVALS for base in (SMALL, LARGE) if (each := points.get(f"{rival}, {base}")))
+    lines = tuple(
+        Line(f"{rival}, {base}", tuple(each))
+        for rival in RIVALS
+        for base in (SMALL, LARGE)
+        if (each := points.get(f"{rival}, {base}"))
+    )
     small, large = scale.bases
     sizes = f"Small rule base: {small:,} rules, large: {large:,}. {_tell_rule(scale)}"
     return Figure(name, title, ACROSS, UNIT, lines, True, sizes)
@@ -75,10 +80,12 @@ def _measure_shares(scale: Scale) -> Figure:
     lines: dict[str, list[Point]] = {}
     for share in SHARES:
         workload = Workload(COMP, scale.rules_of_shares, share)
-        found, _ = _measure_rivals(workload, scale.batches_of_shares, scale.rounds, {PAIRS})
+        found, _ = _measure_rivals(workload, scale.batches_of_shares, scale, {PAIRS})
         lines |= {f"{rival}, {share:.0%}": each for rival, each in found.items()}
     ordered = tuple(
-        Line(f"{rival}, {share:.0%}", tuple(lines[f"{rival}, {share:.0%}"])) for rival in (PRINTED, ENGINE) for share in SHARES
+        Line(f"{rival}, {share:.0%}", tuple(lines[f"{rival}, {share:.0%}"]))
+        for rival in (PRINTED, ENGINE)
+        for share in SHARES
     )
     sizes = f"{scale.rules_of_shares:,} rules. {_tell_rule(scale)}"
     return Figure("15", "COMP rules, by the share of them that match", ACROSS, UNIT, ordered, True, sizes)
@@ -88,20 +95,20 @@ def _tell_rule(scale: Scale) -> str:
     return (
         f"Medians of {scale.rounds} rounds in turns, processor time; in a round, batches until {LEAST_DOCUMENTS} "
         f"documents. A line ends where a batch would have more than {MOST_PAIRS:,} matches or a round takes "
-        f"{SLOWEST:.0f} s."
+        f"{scale.slowest:g} s."
     )
 
 
 def _measure_rivals(
-    workload: Workload, batches: Sequence[int], rounds: int, absent: set[str]
+    workload: Workload, batches: Sequence[int], scale: Scale, absent: set[str]
 ) -> tuple[Mapping[str, list[Point]], set[str]]:
     """Points by rival, and the rivals that were too slow for some batch size."""
     rivals = {name: make(workload) for name, make in RIVALS.items() if name not in absent}
     tell(f"mdv: {workload.kind}, {workload.rules:,} rules: {len(rivals)} rivals built")
     most = workload.rules * workload.share if workload.kind == COMP else 1
-    race = _Race(rivals, [size for size in batches if size * most <= MOST_PAIRS])
-    race.register(range(0, 1))  # compiles kernels and statements
-    for _ in range(rounds):
+    race = _Race(rivals, [size for size in batches if size * most <= MOST_PAIRS], scale.slowest)
+    race.register(range(1), rivals)  # compiles kernels and statements
+    for _ in range(scale.rounds):
         with without_collector():
             race.go_round()
     points = {name: [*race.points_of(name)] for name in rivals}
@@ -111,9 +118,10 @@ def _measure_rivals(
 
 
 class _Race:
-    def __init__(self, rivals: Mapping[str, Rival], sizes: Sequence[int]) -> None:
+    def __init__(self, rivals: Mapping[str, Rival], sizes: Sequence[int], slowest: float) -> None:
         self._rivals = rivals
         self._sizes = sizes
+        self._slowest = slowest * 1e3
         self._next = 1
         self._means: dict[tuple[str, int], list[float]] = defaultdict(list)
         self.last_size: dict[str, int] = {}
@@ -123,13 +131,14 @@ class _Race:
         for size in self._sizes:
             spent: dict[str, list[float]] = defaultdict(list)
             for _ in range(max(1, LEAST_DOCUMENTS // size)):
-                slow = {name for name, each in spent.items() if sum(each) > SLOWEST * 1e3}
-                taken = self.register(self._take(size), lambda name: name not in slow and self._takes(name, size))
-                for name, milliseconds in taken.items():
+                fast = [name for name in self._rivals if sum(spent[name]) <= self._slowest and self._takes(name, size)]
+                for name, milliseconds in self.register(self._take(size), fast).items():
                     spent[name].append(milliseconds)
             for name, each in spent.items():
+                if not each:
+                    continue
                 self._means[name, size].append(sum(each) / len(each) / size)
-                if sum(each) > SLOWEST * 1e3:
+                if sum(each) > self._slowest:
                     self.last_size.setdefault(name, size)
 
     def _takes(self, name: str, size: int) -> bool:
@@ -139,17 +148,13 @@ class _Race:
         first, self._next = self._next, self._next + count
         return range(first, self._next)
 
-    def register(self, numbers: range, wanted: Callable[[str], bool] = lambda name: True) -> dict[str, float]:
+    def register(self, numbers: range, names: Iterable[str]) -> dict[str, float]:
         """Milliseconds of each. Raises ValueError where they tell different matches."""
-        told: dict[str, Matches] = {}
-        taken = {}
-        for name, rival in self._rivals.items():
-            if wanted(name):
-                taken[name], told[name] = rival.register(numbers)
-        if len({*told.values()}) > 1:
-            counts = {name: len(matches) for name, matches in told.items()}
+        told = {name: self._rivals[name].register(numbers) for name in names}
+        if len({each.matches for each in told.values()}) > 1:
+            counts = {name: len(each.matches) for name, each in told.items()}
             raise ValueError(f"documents {numbers}: they tell different matches: {counts}")
-        return taken
+        return {name: each.milliseconds for name, each in told.items()}
 
     def points_of(self, name: str) -> Iterator[Point]:
         for size in self._sizes:

@@ -123,7 +123,7 @@ class Filter:
         return self._told("Fresh") - self._told("Candidates")
 
     def _find_removed(self) -> Pairs:
-        """"True candidates"."""
+        """ "True candidates"."""
         candidates, again = self._told("Candidates"), self._told("Again")
         if self.corrections.c1_pairs:
             return candidates - again - self._told("Found")

@@ -125,16 +125,22 @@ def _draw_predicate(source: random.Random, variable: str, kind: str) -> Predicat
     if property in TEXTS[kind]:
         operator = source.choice(("=", "!=", "contains", "contains"))
         return Predicate(path, operator, source.choice(("uni-passau", "tum.de", "de", "b.")))
-    return Predicate(path, source.choice([each for each in OPERATORS if each != "contains"]), str(source.randint(-1, 12)))
+    return Predicate(
+        path, source.choice([each for each in OPERATORS if each != "contains"]), str(source.randint(-1, 12))
+    )
 
 
 def _draw_join(source: random.Random, kind: str, other: str) -> Predicate:
     """Between ``c`` and ``d``: by a reference, by a value, or both are one."""
     choices = [
-        Predicate(Path("c", (Step(property),)), "=", Path("d")) for property in REFERENCES[kind] if SCHEMA[property] == other
+        Predicate(Path("c", (Step(property),)), "=", Path("d"))
+        for property in REFERENCES[kind]
+        if SCHEMA[property] == other
     ]
     choices += [
-        Predicate(Path("c"), "=", Path("d", (Step(property),))) for property in REFERENCES[other] if SCHEMA[property] == kind
+        Predicate(Path("c"), "=", Path("d", (Step(property),)))
+        for property in REFERENCES[other]
+        if SCHEMA[property] == kind
     ]
     choices += [
         Predicate(Path("c", (Step(first),)), "=", Path("d", (Step(second),)))

@@ -17,7 +17,7 @@ from experiments.mdv.rdf import NAMESPACE, to_sparql, to_triples
 from experiments.mdv.rules import Event, Rule
 from experiments.mdv.updates import Change, Filter
 from tests.conftest import DEFAULT_SEED
-from tests.experiments.mdv.histories import SCHEMA, History, make_history
+from tests.experiments.mdv.histories import SCHEMA, make_history
 from triplecast import Document, Engine, Receipt, Subscription
 
 RULES, EVENTS, MOST = 12, 12, 4

@@ -59,7 +59,7 @@ def test_the_filter_runs_as_in_figure_9() -> None:
     database = filter.tables.database
     found = set(
         database.execute(
-            "SELECT f.uri_reference, a.class, a.\"group\" IS NULL FROM Found f JOIN AtomicRules a USING (rule_id)"
+            'SELECT f.uri_reference, a.class, a."group" IS NULL FROM Found f JOIN AtomicRules a USING (rule_id)'
         )
     )
     assert found == {
