@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.workloads.mdv import COMP, JOIN, JOIN_EQUAL, OID, PATH
+from benchmarks.workloads.mdv import COMP, JOIN, JOIN_EQUAL, OID, PATH, RuleBase
 from experiments.figures import ENGINE, Figure, Line, Point
-from experiments.mdv.rivals import PAIRS, PRINTED, RIVALS, Rival, Workload
+from experiments.mdv.rivals import PAIRS, PRINTED, RIVALS, Rival
 from experiments.measuring import without_collector
 from experiments.progress import tell
 
@@ -48,7 +48,7 @@ class Scale:
 
 
 QUICK = Scale((200, 1_000), (1, 10, 100), 3, (1, 10), 200, 0.5)
-FULL = Scale((10_000, 100_000), (1, 5, 10, 50, 100, 500, 1_000), 3, (1, 10, 100), 10_000, 3.0)
+FULL = Scale((10_000, 100_000), (1, 10, 100, 500, 1_000), 3, (1, 10, 100), 10_000, 2.0)
 
 
 def measure(quick: bool) -> Iterator[Figure]:
@@ -62,7 +62,7 @@ def _measure_bases(name: str, kind: str, title: str, scale: Scale) -> Figure:
     points: dict[str, list[Point]] = {}
     absent: set[str] = set()
     for base, rules in zip((SMALL, LARGE), scale.bases, strict=True):
-        found, slow = _measure_rivals(Workload(kind, rules), scale.batches, scale, absent)
+        found, slow = _measure_rivals(RuleBase(kind, rules), scale.batches, scale, absent)
         absent |= slow  # what is too slow here is not tried with more rules
         points |= {f"{rival}, {base}": each for rival, each in found.items()}
     lines = tuple(
@@ -79,8 +79,8 @@ def _measure_bases(name: str, kind: str, title: str, scale: Scale) -> Figure:
 def _measure_shares(scale: Scale) -> Figure:
     lines: dict[str, list[Point]] = {}
     for share in SHARES:
-        workload = Workload(COMP, scale.rules_of_shares, share)
-        found, _ = _measure_rivals(workload, scale.batches_of_shares, scale, {PAIRS})
+        base = RuleBase(COMP, scale.rules_of_shares, share)
+        found, _ = _measure_rivals(base, scale.batches_of_shares, scale, {PAIRS})
         lines |= {f"{rival}, {share:.0%}": each for rival, each in found.items()}
     ordered = tuple(
         Line(f"{rival}, {share:.0%}", tuple(lines[f"{rival}, {share:.0%}"]))
@@ -100,12 +100,12 @@ def _tell_rule(scale: Scale) -> str:
 
 
 def _measure_rivals(
-    workload: Workload, batches: Sequence[int], scale: Scale, absent: set[str]
+    base: RuleBase, batches: Sequence[int], scale: Scale, absent: set[str]
 ) -> tuple[Mapping[str, list[Point]], set[str]]:
     """Points by rival, and the rivals that were too slow for some batch size."""
-    rivals = {name: make(workload) for name, make in RIVALS.items() if name not in absent}
-    tell(f"mdv: {workload.kind}, {workload.rules:,} rules: {len(rivals)} rivals built")
-    most = workload.rules * workload.share if workload.kind == COMP else 1
+    rivals = {name: make(base) for name, make in RIVALS.items() if name not in absent}
+    tell(f"mdv: {base.kind}, {base.rules:,} rules: {len(rivals)} rivals built")
+    most = base.rules * base.share if base.kind == COMP else 1
     race = _Race(rivals, [size for size in batches if size * most <= MOST_PAIRS], scale.slowest)
     race.register(range(1), rivals)  # compiles kernels and statements
     for _ in range(scale.rounds):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 from benchmarks.costs import core_seconds
-from benchmarks.workloads.mdv import make_facts, name_graph, to_triples, write_rule
+from benchmarks.workloads.mdv import RuleBase, name_graph, read_number, to_triples
 from experiments.figures import ENGINE
 from experiments.mdv.corrections import AS_PRINTED, CORRECTED, Corrections
 from experiments.mdv.updates import Filter
@@ -31,13 +30,6 @@ class Measured(NamedTuple):
     matches: Matches
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
-    kind: str
-    rules: int
-    share: float = 0.1
-
-
 class Rival(Protocol):
     def register(self, numbers: range) -> Measured:
         """Register documents in one batch; what is asked of each comes in the rival's form, and is not timed."""
@@ -51,19 +43,17 @@ class Rival(Protocol):
 class RelationalRival:
     """From atoms to names of rules with resources. A database in memory, nothing parsed, nothing durable."""
 
-    def __init__(self, workload: Workload, corrections: Corrections) -> None:
-        self._workload = workload
+    def __init__(self, base: RuleBase, corrections: Corrections) -> None:
+        self._base = base
         self._filter = Filter(SCHEMA, corrections)
-        self._filter.subscribe(make_rule(workload.kind, number) for number in range(workload.rules))
+        self._filter.subscribe(make_rule(base, number) for number in range(base.rules))
 
     def register(self, numbers: range) -> Measured:
-        kind, rules, share = self._workload.kind, self._workload.rules, self._workload.share
-        batch = [make_event(kind, number, rules, share=share) for number in numbers]
+        batch = [make_event(self._base, number) for number in numbers]
         milliseconds, change = time_core(lambda: self._filter.apply_together(batch))
-        matches = frozenset(
-            (int(rule.removeprefix("rule")), int(resource.removeprefix("provider"))) for rule, resource in change.added
+        return Measured(
+            milliseconds, frozenset((read_number(rule), read_number(resource)) for rule, resource in change.added)
         )
-        return Measured(milliseconds, matches)
 
     def count(self, numbers: range) -> Mapping[str, float]:
         calls = 0
@@ -86,19 +76,18 @@ class RelationalRival:
 class EngineRival:
     """From N-Triples to receipts with the rows: parsing, versions, journal and outbox in memory are part of it."""
 
-    def __init__(self, workload: Workload) -> None:
-        self._workload = workload
+    def __init__(self, base: RuleBase) -> None:
+        self._base = base
         self._engine = Triplecast()
-        texts = (write_rule(workload.kind, number) for number in range(workload.rules))
+        texts = map(base.write_rule, range(base.rules))
         self._engine.subscribe_many(
             [Subscription(str(number), text, scope="repository") for number, text in enumerate(texts)]
         )
 
     def register(self, numbers: range) -> Measured:
-        kind, rules, share = self._workload.kind, self._workload.rules, self._workload.share
         batch = []
         for number in numbers:
-            content = to_triples(make_facts(kind, number, rules, share=share))
+            content = to_triples(self._base.make_facts(number))
             batch.append(Document(name_graph(number), content, "application/n-triples", name_graph(number)))
         milliseconds, receipts = time_core(lambda: self._engine.publish_many(batch))
         pairs = zip(numbers, receipts, strict=True)
@@ -113,9 +102,9 @@ class EngineRival:
         self._engine.close()
 
 
-RIVALS: Mapping[str, Callable[[Workload], Rival]] = {
-    PRINTED: lambda workload: RelationalRival(workload, AS_PRINTED),
-    PAIRS: lambda workload: RelationalRival(workload, CORRECTED),
+RIVALS: Mapping[str, Callable[[RuleBase], Rival]] = {
+    PRINTED: lambda base: RelationalRival(base, AS_PRINTED),
+    PAIRS: lambda base: RelationalRival(base, CORRECTED),
     ENGINE: EngineRival,
 }
 

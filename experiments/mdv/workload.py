@@ -10,6 +10,7 @@ from benchmarks.workloads.mdv import (
     COMP,
     CPU,
     DOMAIN,
+    HUB,
     INFORMATION,
     JOIN,
     JOIN_EQUAL,
@@ -17,7 +18,7 @@ from benchmarks.workloads.mdv import (
     PATH,
     PROVIDER,
     SERVER,
-    make_facts,
+    RuleBase,
 )
 from experiments.mdv.rules import Atom, Event, Path, Predicate, Rule, Search, Step
 
@@ -28,24 +29,26 @@ def _of(*properties: str) -> Path:
     return Path("c", tuple(map(Step, properties)))
 
 
-def make_rule(kind: str, number: int) -> Rule:
+def make_rule(base: RuleBase, number: int) -> Rule:
     """Of figure 10."""
-    constant = str(number)
-    server = (Predicate(_of(INFORMATION, "cpu"), "=", CPU), Predicate(_of(INFORMATION, "memory"), "=", constant))
+    structure, constant = base.place(number)
+    memory = "memory" if base.structures == 1 else f"memory{structure}"
+    path = Predicate(_of(INFORMATION, memory), "=", str(constant))
+    server = Predicate(_of(INFORMATION, "cpu"), "=", CPU)
     where = {
         OID: (Predicate(_of(), "=", f"provider{number}"),),
-        COMP: (Predicate(_of("synthValue"), ">", constant),),
-        PATH: (Predicate(_of(INFORMATION, "memory"), "=", constant),),
-        JOIN: (Predicate(_of("serverHost"), "contains", DOMAIN), *server),
-        JOIN_EQUAL: (Predicate(_of("serverHost"), "=", DOMAIN), *server),
+        COMP: (Predicate(_of("synthValue"), ">", str(number)),),
+        PATH: (path,),
+        HUB: (path,),
+        JOIN: (Predicate(_of("serverHost"), "contains", DOMAIN), server, path),
+        JOIN_EQUAL: (Predicate(_of("serverHost"), "=", DOMAIN), server, path),
     }
-    return Rule(f"rule{number}", (Search("c", PROVIDER),), "c", where[kind])
+    return Rule(f"rule{number}", (Search("c", PROVIDER),), "c", where[base.kind])
 
 
-def make_event(kind: str, number: int, rules: int, turn: int = 0, share: float = 0.1) -> Event:
+def make_event(base: RuleBase, number: int, turn: int = 0) -> Event:
     """Document `number` is registered, or again in a later turn."""
-    facts = make_facts(kind, number, rules, turn, share)
-    return Event(f"document{number}", frozenset(Atom(*fact) for fact in facts))
+    return Event(f"document{number}", frozenset(Atom(*fact) for fact in base.make_facts(number, turn)))
 
 
 def make_deletion(number: int) -> Event:
