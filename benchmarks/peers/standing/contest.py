@@ -57,14 +57,20 @@ class AnswersDiffer(Exception):
     """Two engines told different changes of the same documents."""
 
 
-def find_commands() -> tuple[dict[str, list[str]], dict[str, str]]:
+def find_commands(names: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
     """How each is started, and who is left out with the reason."""
-    commands = {name: [sys.executable, "-m", module] for name, module in _MODULES.items()}
-    try:
-        commands[DIFFERENTIAL] = [str(build_differential())]
-    except LeftOut as reason:
-        return commands, {DIFFERENTIAL: str(reason)}
-    return commands, {}
+    commands: dict[str, list[str]] = {}
+    left_out: dict[str, str] = {}
+    for name in names:
+        try:
+            commands[name] = _find_command(name)
+        except LeftOut as reason:
+            left_out[name] = str(reason)
+    return commands, left_out
+
+
+def _find_command(name: str) -> list[str]:
+    return [str(build_differential())] if name == DIFFERENTIAL else [sys.executable, "-m", _MODULES[name]]
 
 
 @cache
@@ -93,13 +99,11 @@ class StandingContest:
         self._base = base
         self._limits = limits
         self._peers: dict[str, Peer] = {}
-        commands, self.left_out = find_commands()
-        for name in names:
-            if name not in commands:
-                continue
+        commands, self.left_out = find_commands(names)
+        for name, started in commands.items():
             own = folder / str(len(self._peers))
             own.mkdir()
-            command = [*commands[name], json.dumps(asdict(base)), str(own)]
+            command = [*started, json.dumps(asdict(base)), str(own)]
             try:
                 self._peers[name] = Peer(name, command, folder, limits.build, {})
             except GaveUp as reason:
