@@ -72,11 +72,12 @@ class Oxigraph:
         return after - before, before - after
 
     def _ask(self, touched: str) -> _Rows:
-        return {
-            (read_number(row["c"].value), structure, row["v"].value)
-            for structure, text in self._texts
-            for row in self._store.query(text % touched)
-        }
+        found: _Rows = set()
+        for structure, text in self._texts:
+            rows = self._store.query(text % touched)
+            assert isinstance(rows, ox.QuerySolutions)
+            found |= {(read_number(row["c"].value), structure, row["v"].value) for row in rows}
+        return found
 
     def read(self, found: list[tuple[_Rows, _Rows]]) -> Pairs:
         for added, removed in found:

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from benchmarks.costs import core_seconds
 from benchmarks.peers.answers import hash_pairs
@@ -26,20 +26,24 @@ Document: TypeAlias = tuple[int, Sequence[Fact]]
 Pairs: TypeAlias = Iterable[tuple[int, int]]
 
 
-class StandingEngine(Protocol):
+Prepared = TypeVar("Prepared")
+Found = TypeVar("Found")
+
+
+class StandingEngine(Protocol[Prepared, Found]):
     greeting: Greeting
 
-    def prepare(self, documents: Sequence[Document]) -> object:
+    def prepare(self, documents: Sequence[Document]) -> Prepared:
         """The form in which one call takes them; not timed."""
 
-    def apply(self, prepared: object) -> object:
+    def apply(self, prepared: Prepared) -> Found:
         """Take them, event by event, and find what changes."""
 
-    def read(self, found: object) -> Pairs:
+    def read(self, found: Found) -> Pairs:
         """The pairs that changed; not timed."""
 
 
-def serve(engine: StandingEngine, base: RuleBase) -> None:
+def serve(engine: StandingEngine[Prepared, Found], base: RuleBase) -> None:
     """Speaks for `engine` on standard input and output until there is no more input."""
     print(json.dumps(asdict(engine.greeting)), flush=True)
     turns: dict[int, int] = {}
