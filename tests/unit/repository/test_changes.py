@@ -95,7 +95,7 @@ def test_values_of_all_kinds_are_those_of_a_scan() -> None:
         "\\u0031",
     ]
     literals = [f'"{text}"^^<http://www.w3.org/2001/XMLSchema#{name}>' for name in names.split() for text in texts]
-    literals += ['"a"@en', '"a"@en-GB', '"\\"@x"', '"a"^^<x:type>', "<x:o>"]
+    literals += ['"a"@en', '"a"@en-gb', '"\\"@x"', '"a"^^<x:type>', "<x:o>"]
     lines = "".join(sorted(f"<x:s> <x:p> {each} .\n" for each in {*literals})).encode()
     store = Store.empty()
     store.apply(Publication(Position(1), "x:g", 1, "", lines))
