@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, SupportsIndex
 from urllib.parse import quote
@@ -79,9 +79,25 @@ class SqliteFile:
         _OPEN.add(self)
 
     @classmethod
-    def writer(cls, path: Path | None, form: Format) -> SqliteFile:
-        """Makes the file where there is none. Without a path the database ends with the process (`CACHE`)."""
-        return cls(path, form, _open_writer(path, form))
+    def writer(cls, path: Path | None, form: Format, former: str | None = None) -> SqliteFile:
+        """Makes the file where there is none. Without a path the database ends with the process (`CACHE`).
+
+        `former` had the file before, and lives: raises `FolderLocked` where it stays in the middle of a write or a
+        checkpoint for `PATIENCE`, even of the one that makes the file. Neither can be taken from it.
+        """
+        if former is None:
+            return cls(path, form, _open_writer(path, form))
+        try:
+            with ExitStack() as opened:
+                file = opened.enter_context(closing(cls(path, form, _open_writer(path, form))))
+                file._settle(former)
+                opened.pop_all()
+        except StorageFault as fault:
+            cause = fault.__cause__
+            if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in HELD:
+                raise FolderLocked(str(path), former, _IN_THE_MIDDLE) from fault
+            raise
+        return file
 
     @classmethod
     def follower(cls, path: Path, form: Format) -> SqliteFile:
@@ -160,38 +176,33 @@ class SqliteFile:
             if connection is None:
                 raise StorageFault(self.where, "it is open for reading only", "open it for writing")
             try:
-                with storage_faults(self.where, self._form.repair), self._transaction(connection, synced):
-                    yield
+                with storage_faults(self.where, self._form.repair):
+                    if synced != self._syncs and self._path is not None:
+                        connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
+                        self._syncs = synced
+                    connection.execute("BEGIN IMMEDIATE")
+                    try:
+                        yield
+                        connection.execute("COMMIT")
+                    except BaseException:
+                        if connection.in_transaction:
+                            connection.execute("ROLLBACK")
+                        raise
             except StorageFault as fault:
                 cause = fault.__cause__
                 if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) in LOST_WRITES:
                     self._broken = fault
                 raise
 
-    @contextmanager
-    def _transaction(self, connection: sqlite3.Connection, synced: bool) -> Iterator[None]:
-        if synced != self._syncs and self._path is not None:
-            connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
-            self._syncs = synced
-        with _transaction(connection):
-            yield
-
-    def settle(self, holder: str) -> None:
-        """Waits until `holder`, who had the file before, is not in the middle of a write or a checkpoint of it: neither
-        can be taken from a process that lives. Raises `FolderLocked` where it stays so for `PATIENCE`."""
-        try:
-            ends = time.monotonic() + PATIENCE / 1000
-            while self.ask_one("PRAGMA wal_checkpoint(PASSIVE)")[0]:
-                if time.monotonic() > ends:
-                    raise FolderLocked(self.where, holder, _IN_THE_MIDDLE)
-                time.sleep(0.01)
-            with self.write():
-                pass
-        except StorageFault as fault:
-            cause = fault.__cause__
-            if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in HELD:
-                raise FolderLocked(self.where, holder, _IN_THE_MIDDLE) from fault
-            raise
+    def _settle(self, holder: str) -> None:
+        """Waits until `holder` neither writes the file nor checkpoints it."""
+        ends = time.monotonic() + PATIENCE / 1000
+        while self.ask_one("PRAGMA wal_checkpoint(PASSIVE)")[0]:
+            if time.monotonic() > ends:
+                raise FolderLocked(self.where, holder, _IN_THE_MIDDLE)
+            time.sleep(0.01)
+        with self.write():
+            pass
 
     def check_pages(self) -> None:
         """Reads every page and raises `StorageFault` for the first that is malformed."""
@@ -260,18 +271,6 @@ def row_number(value: SupportsIndex, what: str) -> int:
     return number
 
 
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
 def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
     where = str(path or "memory")
     with storage_faults(where, form.repair):
@@ -293,11 +292,12 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
             _demand(connection, where, "cell_size_check", 1)
             _demand(connection, where, "trusted_schema", 0)
             if fresh:
-                with _transaction(connection):
-                    for statement in form.schema.split(";\n"):
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA application_id={form.application}")
-                    connection.execute(f"PRAGMA user_version={form.version}")
+                connection.execute("BEGIN IMMEDIATE")  # closed below where it fails, which takes it back
+                for statement in form.schema.split(";\n"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id={form.application}")
+                connection.execute(f"PRAGMA user_version={form.version}")
+                connection.execute("COMMIT")
                 if path:
                     sync_folder(path.parent)
             _check_format(connection, where, form)

@@ -106,9 +106,7 @@ class Outbox(OutboxReader):
             found = f"it is missing, and held notifications up to {mark[2]}"
             raise StorageFault(str(path), found, f"restore it from a copy, or delete {END}: then all is matched again")
         with ExitStack() as opened:
-            database = opened.enter_context(closing(SqliteFile.writer(path, OUTBOX)))
-            if former is not None:
-                database.settle(former)
+            database = opened.enter_context(closing(SqliteFile.writer(path, OUTBOX, former)))
             state = OutboxFile(database).state
             try:
                 check_mark(database.where, state, mark)
