@@ -21,7 +21,7 @@ from urllib.parse import quote
 from weakref import WeakSet
 
 from triplecast.errors import FolderLocked, InputError, StorageFault
-from triplecast.storage_faults import HELD, LOST_WRITES, RESTORE, storage_faults, sync_folder
+from triplecast.storage_faults import HELD, LOST_WRITES, RESTORE, storage_faults, sync_folder, tell_fault
 
 PAGE = 8192
 """Bytes: fastest of 4,096 to 32,768 for 4 KB rows, read and written (docs/storage.md)."""
@@ -71,6 +71,8 @@ class SqliteFile:
         """Whether a commit is synced, with those before it."""
         self._closed = False
         self._process = os.getpid()
+        self._is_forked = False
+        """Whether this is a child's copy of what its parent opened: two writers by one connection damage the file."""
         self._follows = path is not None and connection is None
         self._followed: tuple[int, int] | None = None
         """The file that a follower has open."""
@@ -106,7 +108,7 @@ class SqliteFile:
     def close(self) -> None:
         with self.lock:
             self._closed = True
-            if self._connection is not None and not self._forked():
+            if self._connection is not None and not self._is_forked:
                 self._connection.close()
                 self._connection = None
 
@@ -117,9 +119,13 @@ class SqliteFile:
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         """All rows of a statement that reads."""
-        with self.lock, storage_faults(self.where, self._form.repair):
-            connection = self._connected()
-            return [] if connection is None else connection.execute(statement, tuple(values)).fetchall()
+        with self.lock:
+            try:
+                connection = self._connected()
+                return [] if connection is None else connection.execute(statement, values).fetchall()
+            except Exception as error:
+                tell_fault(self.where, error, self._form.repair)
+                raise
 
     def ask_one(self, statement: str, values: Sequence[object] = ()) -> Any:
         """The row of a statement that finds one in every sound file; `StorageFault` where it does not."""
@@ -155,11 +161,14 @@ class SqliteFile:
 
     def run(self, statement: str, rows: Iterable[Sequence[object]] = ((),)) -> int:
         """Executes a statement that writes, once for each of `rows`, inside `write`; how many rows it changed."""
-        with storage_faults(self.where, self._form.repair):
+        try:
             connection = self._connected()
             if connection is None or not connection.in_transaction:
                 raise StorageFault(self.where, "it is not being written", "open it for writing")
             return connection.executemany(statement, rows).rowcount
+        except Exception as error:
+            tell_fault(self.where, error, self._form.repair)
+            raise
 
     @contextmanager
     def write(self, synced: bool = True) -> Iterator[None]:
@@ -214,7 +223,7 @@ class SqliteFile:
         if self._closed:
             hint = "open it again" if self._path is not None else "what it held is gone; begin with a new one"
             raise StorageFault(self.where, "it has been closed", hint)
-        if self._forked():
+        if self._is_forked:
             holder = f"process {self._process}, from which this one was forked"
             raise FolderLocked(self.where, holder, "open it in one of the two, after the fork")
         if self._follows and self._path is not None:
@@ -232,18 +241,15 @@ class SqliteFile:
         self._immutable = not os.access(path.parent, os.W_OK) and not _log(path).exists()
         self._connection, self._followed = _open_follower(path, self._form, self._immutable), there
 
-    def _forked(self) -> bool:
-        """Whether this is a child's copy of what its parent opened: two writers by one connection damage the file."""
-        return self._process != os.getpid()
-
 
 _OPEN: WeakSet[SqliteFile] = WeakSet()
 
 
 def _abandon_in_child() -> None:
-    """Never close a forked child's copy of a connection: SQLite would delete the write-ahead log that has the name by
-    then, with what a later writer committed to it."""
+    """Never use a forked child's copy of a connection, nor close it: SQLite would delete the write-ahead log that has
+    the name by then, with what a later writer committed to it."""
     for file in _OPEN:
+        file._is_forked = True
         if file._connection is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(file._connection))
 

@@ -207,13 +207,18 @@ class JournalWriter(JournalFile):
                 self._taxonomies = after, found
             return self._taxonomies[1]
 
+    def has_registry_changes(self, after: int) -> bool:
+        """Whether the registry may have changed at positions beyond `after`."""
+        last = self._last
+        return last is None or last.registry > after
+
     def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
         last = self._last
         new = self._new
         if last is not None and new is not None and new.is_all(after, upto, most, last):
             self._new = None
             yield RegistrySlice(RegistryChanges(new.registrations, []), upto)
-        elif last is None or after == 0 or last.registry > after:
+        elif after == 0 or self.has_registry_changes(after):
             yield from super().registry_slices(after, upto, most)
 
     def _forget(self) -> None:
