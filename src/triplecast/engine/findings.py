@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, pairwise
-from tempfile import SpooledTemporaryFile, gettempdir
-from typing import Any, Generic, Protocol, TypeVar, overload
+from tempfile import TemporaryFile, gettempdir
+from typing import Any, BinaryIO, Generic, Protocol, TypeVar, overload
 from weakref import finalize
 
 import numpy as np
@@ -83,28 +83,35 @@ class FoundRows(Sequence[_Made], Generic[_Made]):
 
 
 class _Store:
-    """Bytes one after the other, from any thread. Raises `StorageFull` where a temporary file has no space."""
+    """Bytes of solutions, from any thread: the first as they come, those beyond `IN_MEMORY` in a temporary file. Raises
+    `StorageFull` where that has no space."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._end = 0
+        self._held = self._end = 0
+        """Bytes in memory and in the file."""
 
     @cached_property
-    def _file(self) -> SpooledTemporaryFile[bytes]:
-        file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - it ends with the receipts
+    def _file(self) -> BinaryIO:
+        file = TemporaryFile()  # noqa: SIM115 - it ends with the receipts
         finalize(self, file.close)
         return file
 
-    def put(self, data: NDArray[np.uint8]) -> int:
-        """Return where they begin."""
-        with self._lock, storage_faults(gettempdir()):
-            start = self._end
-            self._file.seek(start)
-            self._file.write(data.data)
-            self._end += len(data)
-            return start
+    def put(self, data: NDArray[np.uint8]) -> Callable[[int, int], bytes]:
+        """Return what reads them: from where, and how many."""
+        with self._lock:
+            if self._held + len(data) <= IN_MEMORY:
+                self._held += len(data)
+                kept = data.tobytes()
+                return lambda start, length: kept[start : start + length]
+            with storage_faults(gettempdir()):
+                first = self._end
+                self._file.seek(first)
+                self._file.write(data.data)
+                self._end += len(data)
+                return lambda start, length: self._get(first + start, length)
 
-    def get(self, start: int, length: int) -> bytes:
+    def _get(self, start: int, length: int) -> bytes:
         with self._lock, storage_faults(gettempdir()):
             self._file.seek(start)
             return self._file.read(length)
@@ -142,8 +149,8 @@ class _Matches:
     ) -> None:
         self._names = names
         self._columns = (matched.publication, matched.registration, matched.change, matched.sheet)
-        self._offsets = matched.offsets + store.put(matched.bindings[: matched.offsets[-1]])
-        self._store = store
+        self._offsets = matched.offsets
+        self._read = store.put(matched.bindings[: matched.offsets[-1]])
         self._subscriptions = subscriptions
         self._operators = operators
 
@@ -152,7 +159,7 @@ class _Matches:
         (_, graph, version), query, word = self._names[place], self._subscriptions[number], CHANGES[change].word
         start, end = self._offsets[sheet : sheet + 2].tolist()
         id = notification_id(graph, version, number, change)
-        text = self._store.get(start, end - start).decode()
+        text = self._read(start, end - start).decode()
         return Match(query.name, number, graph, version, word, id, text, query, self._operators)
 
 
@@ -244,6 +251,9 @@ class _ByPosition(Generic[_Made]):
 
     def add(self, positions: NDArray[Any], columns: _Columns[_Made]) -> None:
         """`positions`: of each row, ascending."""
+        if positions[0] == positions[-1]:
+            self._parts[int(positions[0])].append((columns, range(len(positions))))
+            return
         starts = [0, *(np.flatnonzero(positions[1:] != positions[:-1]) + 1).tolist()]
         for start, end in pairwise([*starts, len(positions)]):
             self._parts[int(positions[start])].append((columns, range(start, end)))

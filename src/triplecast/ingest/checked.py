@@ -79,8 +79,9 @@ def _warn_of_nothing(parsed: ParsedDocument) -> tuple[str, ...]:
     """Warn of a document without content."""
     if not parsed.drafts:
         return ("the feed has no items: nothing is published",)
-    if any(draft.quads for draft in parsed.drafts):
-        return ()
+    for draft in parsed.drafts:
+        if draft.quads:
+            return ()
     return (
         "it holds no triples, which only a pattern that is empty or optional matches; in JSON, keys need a @context",
     )

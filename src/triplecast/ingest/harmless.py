@@ -61,10 +61,12 @@ def parse_harmless(document: Document) -> ParsedDocument | None:
         if type(error).__name__ != _PANIC:
             raise
         return None
-    if any(reject.stage == "gate" for reject in parsed.rejects) or any(
-        each.labels == "input" for each in parsed.drafts
-    ):
-        return None
+    for reject in parsed.rejects:
+        if reject.stage == "gate":
+            return None
+    for each in parsed.drafts:
+        if each.labels == "input":
+            return None
     return parsed
 
 
@@ -72,7 +74,9 @@ def _parse(document: Document, media_type: str, charset: str | None, base: str, 
     if media_type not in _TYPES:
         raise _Harmful
     data = document.data
-    square, round_, curly = (data.count(each) if each in data else 0 for each in (b"[", b"(", b"{"))  # mostly none
+    square = data.count(b"[") if b"[" in data else 0  # mostly none
+    round_ = data.count(b"(") if b"(" in data else 0
+    curly = data.count(b"{") if b"{" in data else 0
     if square + round_ + curly + data.count(b"<<") > _BRACKETS or _resolves_much(data, len(base)):
         raise _Harmful
     limits = _BLANK if square or round_ or may_name_blank_nodes(data) else _LIMITS

@@ -181,6 +181,8 @@ def _refused(document: Document) -> Reject | None:
         ("media type", document.media_type or "", "strict"),
         ("graph", document.graph or "", "strict"),
     ):
+        if value.isascii():
+            continue
         try:
             value.encode("utf-8", errors)
         except UnicodeEncodeError:

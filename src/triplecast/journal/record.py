@@ -156,12 +156,19 @@ class Writing:
         self.next = Position(first)
         self.at = at
         self.rows: list[Row] = []
+        self.kinds: set[int] = set()
         self.added: list[Registration] = []
 
     def add(self, row: Row) -> Position:
         self.rows.append(row)
+        self.kinds.add(row.kind)
         self.next = Position(row.position + 1)
         return row.position
+
+    @property
+    def changes_registry(self) -> bool:
+        """Whether it may change which leases there are, or the registry."""
+        return not self.kinds.isdisjoint(LEASED)
 
 
 def row_of(kind: Kind, position: Position, name: str, at: int, number: int = 0, body: bytes = b"") -> Row:
@@ -236,10 +243,15 @@ def checksum(text: str, numbers: tuple[int, ...], *blobs: bytes) -> int:
     return crc
 
 
-@lru_cache(maxsize=64)
 def time_text(at: int) -> str:
     """xsd:dateTime in UTC with microseconds."""
-    return f"{(_EPOCH + timedelta(microseconds=at)).isoformat(timespec='microseconds')}Z"
+    second, more = divmod(at, 1_000_000)
+    return f"{_second_text(second)}.{more:06d}Z"
+
+
+@lru_cache(maxsize=64)
+def _second_text(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).isoformat(timespec="seconds")
 
 
 JUMP = 60_000_000

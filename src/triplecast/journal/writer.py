@@ -19,7 +19,6 @@ from triplecast.journal.reader import JournalFile
 from triplecast.journal.record import (
     COUNTED,
     JOURNAL,
-    LEASED,
     REGISTRY_KINDS,
     Clock,
     Kind,
@@ -117,9 +116,7 @@ class JournalWriter(JournalFile):
             mark = acknowledged(folder)
             if mark.position and not has_content(folder / DATABASE):
                 raise StorageFault(str(folder / DATABASE), f"it is missing, and held {mark.position} records", RESTORE)
-            database = opened.enter_context(closing(SqliteFile.writer(folder / DATABASE, JOURNAL)))
-            if former is not None:
-                database.settle(former)
+            database = opened.enter_context(closing(SqliteFile.writer(folder / DATABASE, JOURNAL, former)))
             try:
                 JournalFile(database).check_last(mark)
             except StorageFault:
@@ -210,13 +207,18 @@ class JournalWriter(JournalFile):
                 self._taxonomies = after, found
             return self._taxonomies[1]
 
+    def has_registry_changes(self, after: int) -> bool:
+        """Whether the registry may have changed at positions beyond `after`."""
+        last = self._last
+        return last is None or last.registry > after
+
     def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
         last = self._last
         new = self._new
         if last is not None and new is not None and new.is_all(after, upto, most, last):
             self._new = None
             yield RegistrySlice(RegistryChanges(new.registrations, []), upto)
-        elif last is None or after == 0 or last.registry > after:
+        elif after == 0 or self.has_registry_changes(after):
             yield from super().registry_slices(after, upto, most)
 
     def _forget(self) -> None:
@@ -296,13 +298,12 @@ class JournalWriter(JournalFile):
                 first_end = last.first_end
                 if writing.rows:
                     self._database.run("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", writing.rows)
-                    self._database.run("UPDATE writer SET written_at = ?", [(writing.at,)])
-                    kinds = {row.kind for row in writing.rows}
-                    if not kinds.isdisjoint(COUNTED):
+                    self._database.run("UPDATE writer SET written_at = ?", ((writing.at,),))
+                    if not writing.kinds.isdisjoint(COUNTED):
                         self._write_counts(writing.rows)
-                    if not kinds.isdisjoint(LEASED):
+                    if writing.changes_registry:
                         first_end = self._read_first_end()
-                    if Kind.TAXONOMY in kinds:
+                    if Kind.TAXONOMY in writing.kinds:
                         taxonomies = None
                 reach("journal.appended")
             if writing.rows and self._end is not None:

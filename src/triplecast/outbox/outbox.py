@@ -106,9 +106,7 @@ class Outbox(OutboxReader):
             found = f"it is missing, and held notifications up to {mark[2]}"
             raise StorageFault(str(path), found, f"restore it from a copy, or delete {END}: then all is matched again")
         with ExitStack() as opened:
-            database = opened.enter_context(closing(SqliteFile.writer(path, OUTBOX)))
-            if former is not None:
-                database.settle(former)
+            database = opened.enter_context(closing(SqliteFile.writer(path, OUTBOX, former)))
             state = OutboxFile(database).state
             try:
                 check_mark(database.where, state, mark)
@@ -232,6 +230,7 @@ class Outbox(OutboxReader):
                 after = prune(self._database, state, min(upto, state.sequence))
                 self._write_state(after)
                 reach("outbox.pruned")
+            self._chunk_writer.forget()
             self._mark()
             if after.pruned >= min(upto, after.sequence):
                 return after.pruned - before
@@ -293,7 +292,6 @@ class Outbox(OutboxReader):
         state = self._state
         if state.progress < state.told or upto < state.told or (after is not None and after < state.told):
             return False
-        self._check_writer()
         self._state = state._replace(told=upto, progress=upto)
         self._passed = upto
         self._unsynced += 1
