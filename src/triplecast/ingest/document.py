@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -47,6 +47,11 @@ class Document:
     def size(self) -> int:
         """Bytes, with attachments."""
         return len(self.data) + (sum(map(len, self.attachments.values())) if self.attachments else 0)
+
+
+def cut_at(documents: Iterable[Document], split: str | None) -> list[Document]:
+    """Return the documents, to be cut at the roots that `split` says."""
+    return [replace(each, split=split) for each in documents] if split is not None else [*documents]
 
 
 class ParsedDocument(NamedTuple):
