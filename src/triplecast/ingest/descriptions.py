@@ -1,8 +1,8 @@
 """Cut an RDF document at its roots: each, with its description, is a publication of its own (semantics 2.8).
 
 A description is the Concise Bounded Description of the W3C member submission of 2005-06-03: the triples of the root,
-those of the blank nodes that they lead to, and the reifications of all these with theirs. What no description holds is
-the *rest*, with the blank nodes that it leads to.
+those of the blank nodes that they lead to, and the reifications of all these with theirs. What no description holds,
+with the blank nodes and reifications that this leads to, is the *rest*.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Descriptions:
     def rest(self) -> list[bytes]:
         """Return what no description so far holds."""
         left = [line for lines in self._lines.values() for line in lines if line not in self._held]
-        return self._closure(left, [node for line in left if (node := _blank_object(line))])
+        return self._closure(left, [node for line in left for node in self._led_to(line)])
 
     def _closure(self, found: list[bytes], nodes: Sequence[bytes]) -> list[bytes]:
         """Add to `found` the lines of `nodes`, of the blank nodes that they lead to, and of reifications."""
