@@ -59,24 +59,23 @@ def cut_documents(database: SqliteFile, graphs: Iterable[str]) -> set[str]:
 
 def parts_of(database: SqliteFile, document: str) -> dict[str, Part]:
     """Return what a document holds, by graph. Raises `StorageFault` for damage."""
-    rows = database.ask("SELECT * FROM part WHERE document = ? ORDER BY graph", (document,))
-    return {graph: part for _, graph, part in _verified(database, rows)}
+    rows = read_parts(database, "WHERE document = ? ORDER BY graph", document)
+    return {graph: part for _, graph, part in rows}
 
 
 def holders_of(database: SqliteFile, graph: str) -> dict[str, Part]:
     """Return how the documents that hold a graph say it, by document, the latest last. Raises `StorageFault` for
     damage."""
-    rows = database.ask("SELECT * FROM part WHERE graph = ? ORDER BY position, document", (graph,))
-    return {document: part for document, _, part in _verified(database, rows)}
+    rows = read_parts(database, "WHERE graph = ? ORDER BY position, document", graph)
+    return {document: part for document, _, part in rows}
 
 
-def _verified(database: SqliteFile, rows: Iterable[tuple[str, str, int, bytes, int]]) -> list[tuple[str, str, Part]]:
-    found = []
-    for document, graph, position, digest, crc in rows:
+def read_parts(database: SqliteFile, which: str = "", *values: str) -> Iterator[tuple[str, str, Part]]:
+    """Yield document, graph and part of each row. Raises `StorageFault` for a damaged one."""
+    for document, graph, position, digest, crc in database.ask(f"SELECT * FROM part {which}", values):
         name = f"{document}\n{graph}"
         verify(crc, database.where, f"the part {graph} of document {document}", name, (position,), digest)
-        found.append((document, graph, Part(Position(position), digest)))
-    return found
+        yield document, graph, Part(Position(position), digest)
 
 
 def write_parts(database: SqliteFile, document: str, parts: Iterable[tuple[str, Part]]) -> None:

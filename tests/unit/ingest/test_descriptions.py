@@ -150,7 +150,7 @@ def test_a_document_without_roots_is_one_publication() -> None:
     ("by", "reason"),
     [
         ("SELECT ?name { ?x <https://example.org/name> ?name }", 'it gives "B", which is no IRI'),
-        ("SELECT ?x { ?x <https://example.org/name> ?name FILTER(ft:contains(?name, 'b')) }", "custom function"),
+        ("SELECT ?x { ?x <https://example.org/name> ?name FILTER(ft:contains(?name, '\"b\"')) }", "custom function"),
     ],
 )
 def test_a_query_that_gives_no_roots_rejects_the_document(by: str, reason: str) -> None:
