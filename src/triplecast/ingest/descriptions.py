@@ -26,7 +26,7 @@ class Roots(NamedTuple):
     """The nodes that a document is cut at, and those that would be if they had IRIs."""
 
     named: list[str]
-    """In N-Triples form, sorted."""
+    """IRIs, sorted."""
     blank: int
 
     def warnings(self) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ def find_roots(lines: Sequence[bytes], split: str, limits: GateLimits) -> Roots:
     """Return the roots in a document of these canonical lines: the instances of a class, ``<iri>``, or what a query
     gives. Raises DocumentRejected."""
     found = set(_instances(lines, split.encode()) if split.startswith("<") else _selected(lines, split))
-    named = sorted(each for each in found if each.startswith("<"))
+    named = sorted(each[1:-1] for each in found if each.startswith("<"))
     if len(named) > limits.publications:
         reason = f"it has {len(named)} roots to be cut at, {limits.publications} are allowed"
         raise DocumentRejected("gate", reason, "split it into smaller documents")
@@ -91,9 +91,9 @@ class Descriptions:
         """Those of descriptions."""
         self._room = room
 
-    def of(self, root: bytes) -> list[bytes]:
+    def of(self, root: str) -> list[bytes]:
         """Return the description of `root`, unsorted. Raises DocumentRejected where descriptions are too large."""
-        found = self._closure([], [root])
+        found = self._closure([], [f"<{root}>".encode()])
         self._held.update(found)
         return found
 

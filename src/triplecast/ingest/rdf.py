@@ -99,7 +99,7 @@ def cut_at_roots(
     lines = sorted(set(lines))
     roots = find_roots(lines, split, limits)
     descriptions = Descriptions(lines, limits.expanded_bytes)
-    parts = {root[1:-1]: own for root in roots.named if (own := descriptions.of(root.encode()))}
+    parts = {root: own for root in roots.named if (own := descriptions.of(root))}
     if (rest := descriptions.rest()) or not parts:
         parts[base] = parts.get(base, []) + rest
     origin = Origin(base, len(parts))
