@@ -32,6 +32,16 @@ PRINTS = {
         "the East River  5 tour boats                         -",
         "Brooklyn        nobody                               -",
     ],
+    "curator.py": [
+        "tuesday:",
+        "  articles + title=A charter found",
+        "  datasets + licence=https://data.example/open title=Noise",
+        "  datasets - licence=https://data.example/open title=Trees",
+        "  datasets + licence=https://data.example/open title=Street trees",
+        "  datasets - licence=https://data.example/open title=Wells",
+        "  laws - state=in force title=Fees order",
+        "  laws + state=repealed title=Fees order",
+    ],
     "durable.py": ["280 pages: 0 matches", "320 pages: 1 matches", "320 pages: 0 matches", "350 pages: 1 matches"],
 }
 

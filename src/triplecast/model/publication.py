@@ -76,7 +76,7 @@ class Reject:
     source: str
     """The user's name for it: a path relative to the inbox, or an id."""
     stage: str
-    """``gate``, ``parse``, ``feed`` or ``sandbox``."""
+    """``gate``, ``parse``, ``feed``, ``split`` or ``sandbox``."""
     reason: str
     """The problem: what was found, and what was expected."""
     hint: str
