@@ -56,6 +56,10 @@ def test_an_example_runs(name: str) -> None:
     assert [line for line in lines if line in PRINTS[name]] == PRINTS[name]
 
 
+def test_the_curators_page_shows_what_is_printed() -> None:
+    assert "\n".join(PRINTS["curator.py"]) in (ROOT / "docs" / "curator.md").read_text("utf-8")
+
+
 def test_every_example_is_tested() -> None:
     found = {path.relative_to(ROOT / "examples").as_posix() for path in (ROOT / "examples").rglob("*.py")}
     assert found - {"generate.py", "operators/cameras.py", "operators/drawing.py"} == set(PRINTS)

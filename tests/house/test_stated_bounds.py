@@ -13,6 +13,7 @@ from triplecast.compile.refusals import LARGEST
 from triplecast.evaluate import DEFAULT_STEPS
 from triplecast.evaluate.evaluator import QUERIES_A_REQUEST
 from triplecast.incremental.standing_queries import STEPS
+from triplecast.ingest import GATE
 from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.languages.refusals import MAX_CHARACTERS, MAX_DEPTH, MAX_NESTING, MAX_TOKENS
 from triplecast.model.match import ANSWER_LIMITS, INDEX_SOLUTIONS
@@ -48,6 +49,8 @@ STATED = (
     ("matching.md", f"`STEPS_LIMIT` {STEPS_LIMIT:,} triples tried and `SOLUTIONS_LIMIT` {INDEX_SOLUTIONS:,} solutions"),
     ("follow-changes.md", f"An evaluation may take {STEPS:,} steps"),
     ("query.md", f"A query takes at most {QUERY_STEPS:,} steps"),
+    ("split-documents.md", f"A document has {GATE.publications:,} roots at most"),
+    ("split-documents.md", f"whose descriptions together have {GATE.expanded_bytes >> 20} MiB"),
     ("taxonomy.md", f"An entailed graph has at most {TRIPLES_LIMIT:,} triples"),
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import NamedTuple
 
-from triplecast.journal.parts import Part, cut_documents, drop_parts, holders_of, parts_of, runs, write_parts
+from triplecast.journal.parts import HeldGraph, cut_documents, drop_parts, holders_of, parts_of, runs, write_parts
 from triplecast.journal.record import Kind, Writing, row_of, time_text
 from triplecast.journal.versions import LatestVersion, latest_versions, write_latest
 from triplecast.model.events import Removal
@@ -106,12 +106,12 @@ class CutDocuments:
         others = [draft for draft in drafts if draft.graph not in found]
         found.update((each.graph, each) for each in self._add(others))
         if is_cut:
-            said = [(draft.graph, Part(found[draft.graph].position, draft.digest)) for draft in others]
+            said = [(draft.graph, HeldGraph(found[draft.graph].position, draft.digest)) for draft in others]
             write_parts(self._database, document, said)
             held = {graph: part for graph, part in held.items() if graph not in found}
         return [found[draft.graph] for draft in drafts], self._drop(document, held, found)
 
-    def _drop(self, document: str, held: Mapping[str, Part], kept: Container[str] = ()) -> Dropped:
+    def _drop(self, document: str, held: Mapping[str, HeldGraph], kept: Container[str] = ()) -> Dropped:
         """Let a document hold nothing of `held` any more. Add the removal of each graph but those `kept`, unless
         another document holds it, or it was published or removed since."""
         drop_parts(self._database, document, held)
@@ -128,11 +128,11 @@ class CutDocuments:
                 continue
             other, said = others.popitem()
             again = self._restore(said)
-            write_parts(self._database, other, [(graph, Part(again.position, said.digest))])
+            write_parts(self._database, other, [(graph, HeldGraph(again.position, said.digest))])
             restored += [again] * (again.outcome == "accepted")
         return Dropped(tuple(removed), tuple(restored))
 
-    def _restore(self, said: Part) -> Accepted:
+    def _restore(self, said: HeldGraph) -> Accepted:
         former = self._read(said.position)
         draft = Draft(former.graph, former.quads, said.digest, former.labels, former.dataset, former.attachments)
         (again,) = self._add([draft])

@@ -11,7 +11,7 @@ from triplecast.model.publication import Draft, Position
 from triplecast.sqlite import SqliteFile
 
 
-class Part(NamedTuple):
+class HeldGraph(NamedTuple):
     """A publication as a document says it."""
 
     position: Position
@@ -19,7 +19,7 @@ class Part(NamedTuple):
     digest: bytes
 
 
-class Run(NamedTuple):
+class DraftRun(NamedTuple):
     """Drafts that follow each other: those of one document that is cut, or was, or others that are not."""
 
     drafts: Sequence[Draft]
@@ -29,7 +29,7 @@ class Run(NamedTuple):
     """Whether it still is."""
 
 
-def runs(drafts: Sequence[Draft], cut: Collection[str]) -> Iterator[Run]:
+def runs(drafts: Sequence[Draft], cut: Collection[str]) -> Iterator[DraftRun]:
     """Yield the drafts of one commit in order. `cut`: which of their graphs are documents that were cut by then, which
     is looked up as the runs are taken."""
     start = at = 0
@@ -39,12 +39,12 @@ def runs(drafts: Sequence[Draft], cut: Collection[str]) -> Iterator[Run]:
             at += 1
             continue
         if start < at:
-            yield Run(drafts[start:at], None)
+            yield DraftRun(drafts[start:at], None)
         start = at + (1 if origin is None else origin.parts)
-        yield Run(drafts[at:start], graph if origin is None else origin.document, origin is not None)
+        yield DraftRun(drafts[at:start], graph if origin is None else origin.document, origin is not None)
         at = start
     if start < at:
-        yield Run(drafts[start:at], None)
+        yield DraftRun(drafts[start:at], None)
 
 
 def has_parts(database: SqliteFile) -> bool:
@@ -57,28 +57,28 @@ def cut_documents(database: SqliteFile, graphs: Iterable[str]) -> set[str]:
     return {document for (document,) in database.ask(statement, (json.dumps([*graphs]),))}
 
 
-def parts_of(database: SqliteFile, document: str) -> dict[str, Part]:
+def parts_of(database: SqliteFile, document: str) -> dict[str, HeldGraph]:
     """Return what a document holds, by graph. Raises `StorageFault` for damage."""
     rows = read_parts(database, "WHERE document = ? ORDER BY graph", document)
     return {graph: part for _, graph, part in rows}
 
 
-def holders_of(database: SqliteFile, graph: str) -> dict[str, Part]:
+def holders_of(database: SqliteFile, graph: str) -> dict[str, HeldGraph]:
     """Return how the documents that hold a graph say it, by document, the latest last. Raises `StorageFault` for
     damage."""
     rows = read_parts(database, "WHERE graph = ? ORDER BY position, document", graph)
     return {document: part for document, _, part in rows}
 
 
-def read_parts(database: SqliteFile, which: str = "", *values: str) -> Iterator[tuple[str, str, Part]]:
+def read_parts(database: SqliteFile, which: str = "", *values: str) -> Iterator[tuple[str, str, HeldGraph]]:
     """Yield document, graph and part of each row. Raises `StorageFault` for a damaged one."""
     for document, graph, position, digest, crc in database.ask(f"SELECT * FROM part {which}", values):
         name = f"{document}\n{graph}"
         verify(crc, database.where, f"the part {graph} of document {document}", name, (position,), digest)
-        yield document, graph, Part(Position(position), digest)
+        yield document, graph, HeldGraph(Position(position), digest)
 
 
-def write_parts(database: SqliteFile, document: str, parts: Iterable[tuple[str, Part]]) -> None:
+def write_parts(database: SqliteFile, document: str, parts: Iterable[tuple[str, HeldGraph]]) -> None:
     """Write how a document says these graphs from now on."""
     database.run(
         "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?)",
