@@ -131,6 +131,8 @@ class Descriptions:
 
 
 def _blank_object(line: bytes) -> bytes | None:
+    if b" _:" not in line:  # much faster than the rest
+        return None
     value = line.split(b" ", 2)[2]
     return value.split(b" ", 1)[0] if value.startswith(b"_:") else None
 
@@ -145,6 +147,8 @@ def _reifications(lines: Mapping[bytes, Sequence[bytes]]) -> dict[tuple[bytes, b
     """Map statements to the nodes that reify them: those with one subject, one predicate and one object."""
     found: dict[tuple[bytes, bytes, bytes], list[bytes]] = {}
     for node, own in lines.items():
+        if not any(_REIFIED[0] in line for line in own):
+            continue
         said = [_values(own, predicate) for predicate in _REIFIED]
         if all(len(values) == 1 for values in said):
             (subject,), (predicate,), (value,) = said
