@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from triplecast.engine.receipt import Match, Receipt, UndecidedMatch
 from triplecast.ingest import ParsedDocument
-from triplecast.journal import Acceptance
+from triplecast.journal import NOTHING_DROPPED, Acceptance, Accepted, Dropped
 from triplecast.model.match import CHANGES, MatchedBatch, notification_id
 from triplecast.model.open_rows import PairReason
 from triplecast.model.operators import OperatorSet
@@ -31,6 +31,9 @@ IN_MEMORY = 32 << 20
 _Made = TypeVar("_Made", covariant=True)
 Names = Sequence[tuple[int, str, int]]
 """Position, graph and version of publications."""
+
+
+_NO_DOCUMENT = ParsedDocument(())
 
 
 class _Columns(Protocol[_Made]):
@@ -221,18 +224,34 @@ class Findings:
         `owed`, which are given once."""
         taken = self._take({each.position for each in acceptance.accepted}, owed) if owed else set()
         accepted = iter(acceptance.accepted)
+        first = 0
         for result in parsed:
+            dropped = acceptance.dropped.get(first, NOTHING_DROPPED) if result.drafts else NOTHING_DROPPED
+            first += len(result.drafts)
             publications = tuple(islice(accepted, len(result.drafts)))
             new = [each.position for each in publications if each.outcome == "accepted" or each.position in taken]
             taken.difference_update(new)
-            yield Receipt(
-                publications,
-                self.matches(new),
-                result.rejects,
-                self.undecided(new),
-                self._pending.of(new),
-                warnings=result.warnings,
-            )
+            yield self.receipt(publications, dropped, new, result)
+
+    def receipt(
+        self,
+        publications: tuple[Accepted, ...],
+        dropped: Dropped,
+        new: Sequence[int] = (),
+        parsed: ParsedDocument = _NO_DOCUMENT,
+    ) -> Receipt:
+        """The receipt of one document; `new` are the positions of those publications whose matches it brings."""
+        ended = [each.position for each in dropped.removed] + [each.position for each in dropped.restored]
+        positions = [*new, *sorted(ended)]
+        return Receipt(
+            publications + dropped.restored,
+            self.matches(positions),
+            parsed.rejects,
+            self.undecided(positions),
+            self._pending.of(positions),
+            dropped.removed,
+            parsed.warnings,
+        )
 
     def _take(self, positions: set[int], owed: Findings) -> set[int]:
         """Take over what is owed of publications at `positions`; return those of which something was."""

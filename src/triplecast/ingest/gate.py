@@ -34,7 +34,7 @@ class GateLimits:
     identity_bytes: int = 4096
     """Bytes of a publication's graph IRI, which each of its matches repeats."""
     publications: int = 10_000
-    """Items of a feed, the first of which are taken, or graphs of a dataset."""
+    """Items of a feed, the first of which are taken, graphs of a dataset, or roots of a document that is cut."""
     canonical_steps: int = 20_000
     """Permutations and hashes while blank nodes are named canonically; beyond, they keep their labels."""
 

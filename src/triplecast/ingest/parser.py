@@ -180,6 +180,7 @@ def _refused(document: Document) -> Reject | None:
         ("name", document.source, "surrogateescape"),
         ("media type", document.media_type or "", "strict"),
         ("graph", document.graph or "", "strict"),
+        ("split", document.split or "", "strict"),
     ):
         if value.isascii():
             continue

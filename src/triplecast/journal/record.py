@@ -64,6 +64,10 @@ CREATE INDEX operator ON record(position) WHERE kind = 9;
 CREATE TABLE document(
     graph TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL, written_at INTEGER NOT NULL,
     digest BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE part(
+    document TEXT NOT NULL, graph TEXT NOT NULL, position INTEGER NOT NULL, digest BLOB NOT NULL, crc INTEGER NOT NULL,
+    PRIMARY KEY (document, graph)) WITHOUT ROWID;
+CREATE INDEX part_graph ON part(graph);
 CREATE TABLE live(name TEXT PRIMARY KEY, registration INTEGER NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE ended(registration INTEGER PRIMARY KEY, position INTEGER NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE lease(
@@ -90,9 +94,10 @@ INSERT INTO writer VALUES (1, 0, 0)""",
 )
 """``document`` (the latest version of each graph; no digest once removed), ``live``, ``ended`` (by cancellation or by a
 lease's end) and ``lease`` (of live registrations) repeat what the records say, in the same transaction, so that
-the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``file`` is the
-inbox watcher's own, ``content`` and ``attachment`` are those of `journal.operator_data`, as are ``answer`` and
-``statistic``. ``setting`` holds what was decided for the folder once, by name."""
+the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``part`` says
+which graphs documents that were cut hold (`journal.parts`). ``file`` is the inbox watcher's own, ``content`` and
+``attachment`` are those of `journal.operator_data`, as are ``answer`` and ``statistic``. ``setting`` holds what was
+decided for the folder once, by name."""
 
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 """What ends a registration."""
