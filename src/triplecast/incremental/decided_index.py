@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -25,8 +26,6 @@ Key = TypeVar("Key", bound=Hashable)
 _NOW = Position(1 << 61)
 """Beyond all numbers of queries: each is valid until it is removed."""
 _ENDED = Position(_NOW - 1)
-_STATES: list[Publication] = []
-"""What stands for the states of events; made once."""
 _ANY = Subscription("query", "ASK {}")
 _UPDATED_AT_ONCE = 100_000
 
@@ -81,7 +80,8 @@ class DecidedIndex(Generic[Key]):
         self._update()
         found = QueriesChanged[Key]([], [])
         if self._keys and len(views.publication):
-            states = _states(int(views.publication[-1] | 1) + 1)
+            many = int(views.publication[-1] | 1) + 1
+            states = _states(1 << many.bit_length())[:many]
             before: MatchRows | None = None
             for first, matched in self._matcher.match_views(self._index.snapshot(), views, states):
                 found.beyond.extend(
@@ -122,10 +122,10 @@ class DecidedIndex(Generic[Key]):
             self._coming, self._ended = {}, []
 
 
-def _states(many: int) -> list[Publication]:
-    for number in range(len(_STATES), many):
-        _STATES.append(Publication(Position(_NOW + number), "urn:x-triplecast:subjects", 1, "", b""))
-    return _STATES[:many]
+@lru_cache(maxsize=32)
+def _states(many: int) -> Sequence[Publication]:
+    """What stands for the states of events; made once."""
+    return [Publication(Position(_NOW + number), "urn:x-triplecast:subjects", 1, "", b"") for number in range(many)]
 
 
 def rows_of(text: bytes) -> list[dict[str, str]]:

@@ -50,7 +50,7 @@ _RANGE = np.array([0, 1 << 32], np.int64)
 NO_KEYS: I64 = np.zeros(0, np.int64)
 
 
-class _Found:
+class _FoundOfEvent:
     """What was found of one event."""
 
     def __init__(self) -> None:
@@ -150,9 +150,9 @@ class FiledQueries:
                     concerned[event] = each.freeze()
         return concerned
 
-    def _find(self, store: Store, keys: I64) -> Mapping[int, _Found] | None:
+    def _find(self, store: Store, keys: I64) -> Mapping[int, _FoundOfEvent] | None:
         """What events concern that touch these subjects (`pack`); None where they are too much together."""
-        found: dict[int, _Found] = defaultdict(_Found)
+        found: dict[int, _FoundOfEvent] = defaultdict(_FoundOfEvent)
         views = store.view(keys, ROWS_AT_ONCE)
         if views is None:
             return None
@@ -180,7 +180,9 @@ class FiledQueries:
             return NO_KEYS
         return touched_subjects(changes.timeline, np.array([*predicates], np.int32))
 
-    def _of_stars(self, found_in: QueriesChanged[StarKey | int], found: dict[int, _Found]) -> dict[_NodeOf, set[int]]:
+    def _of_stars(
+        self, found_in: QueriesChanged[StarKey | int], found: dict[int, _FoundOfEvent]
+    ) -> dict[_NodeOf, set[int]]:
         """Note the queries whose stars changed; return the nodes of groups that did, and in which events."""
         nodes: dict[_NodeOf, set[int]] = defaultdict(set)
         known = chain(found_in.changed, ((event, key, None) for event, key in found_in.beyond))
@@ -205,7 +207,7 @@ class FiledQueries:
         touched: I64,
         concerned: I64,
         store: Store,
-        found: dict[int, _Found],
+        found: dict[int, _FoundOfEvent],
     ) -> I64 | None:
         """The subjects of all solutions that may change of queries that the index decides; None for too many of several
         events."""
@@ -230,7 +232,7 @@ def lacks_constants(compiled: CompiledSubscription, query: StandingQuery, store:
 
 
 def _note_answers(
-    found_in: QueriesChanged[StarKey | int], events: Collection[int], within: bool, found: dict[int, _Found]
+    found_in: QueriesChanged[StarKey | int], events: Collection[int], within: bool, found: dict[int, _FoundOfEvent]
 ) -> None:
     """Note the changed answers of events that are among some, or of all others."""
     for event, key, changed in found_in.changed:

@@ -28,8 +28,8 @@ from triplecast.ingest.document_files import check_broader
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
 from triplecast.kernels.compiling import FIRST, compile_kernels, warm
-from triplecast.match import Matcher
 from triplecast.languages.roots import read_split
+from triplecast.match import Matcher
 from triplecast.model.match import Learnt
 from triplecast.model.operators import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
