@@ -16,7 +16,7 @@ class Bound(NamedTuple):
 
 LINES = {
     "publish → receipt": Bound(2_900, 900),
-    "subscribe → index": Bound(2_940, 1_800),
+    "subscribe → index": Bound(2_960, 1_800),
     "triplecast run, inside pipeline/": Bound(1_310, 1_200),
     "for operators alone, but box": Bound(2_880, 2_780),
     "src": Bound(54_600, 40_600),
