@@ -23,8 +23,8 @@ LINES = {
 }
 
 FILES = {
-    "publish → receipt": Bound(38, 12),
-    "subscribe → index": Bound(39, 28),
+    "publish → receipt": Bound(46, 12),
+    "subscribe → index": Bound(48, 28),
     "for operators alone, but box": Bound(24, 23),
     "outside operators/, importing from it": Bound(16, 16),
 }

@@ -540,8 +540,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "pruned-chunks-merged-again",
         "outbox/outbox.py",
-        "            self._chunk_writer.forget()\n            self._mark()",
-        "            self._mark()",
+        "                self._chunk_writer.forget()\n                state = self.state\n",
+        "                state = self.state\n",
         OUTBOX,
     ),
     Mutant(

@@ -112,7 +112,7 @@ class Matching:
 
     def _count(self, stats: MatchStats) -> None:
         self._uncounted.append(stats)
-        if len(self._uncounted) == COUNTED_AT_ONCE:
+        if len(self._uncounted) >= COUNTED_AT_ONCE:
             self._add_up()
 
     def _add_up(self) -> None:

@@ -226,11 +226,11 @@ class Outbox(OutboxReader):
         upto, before = row_number(upto, "the sequence to prune to"), self.state.pruned
         while True:
             with self._write():
+                self._chunk_writer.forget()
                 state = self.state
                 after = prune(self._database, state, min(upto, state.sequence))
                 self._write_state(after)
                 reach("outbox.pruned")
-            self._chunk_writer.forget()
             self._mark()
             if after.pruned >= min(upto, after.sequence):
                 return after.pruned - before
