@@ -54,11 +54,21 @@ def digests_of(batch: OutboxBatch) -> NDArray[np.uint64]:
     starts = _starts(batch)
     if starts[-1] == 0:
         return np.zeros(len(starts) - 1, np.uint64)
-    columns = (batch.registration, batch.change, batch.sheet, batch.offsets, batch.bindings)
-    writable = [each if each.flags.writeable else each.copy() for each in columns]  # as the kernel was compiled for
-    digests = digest_rows(starts, RowColumns(*writable))
+    rows = RowColumns(
+        _writable(batch.registration),
+        _writable(batch.change),
+        _writable(batch.sheet),
+        _writable(batch.offsets),
+        _writable(batch.bindings),
+    )
+    digests = digest_rows(starts, rows)
     digests[starts[1:] == starts[:-1]] = 0
     return digests
+
+
+def _writable(column: NDArray[_Number]) -> NDArray[_Number]:
+    """The column as the kernel was compiled for."""
+    return column if column.flags.writeable else column.copy()
 
 
 def write_chunk(batch: OutboxBatch, digests: NDArray[np.uint64]) -> bytes:
