@@ -538,6 +538,13 @@ MUTANTS: tuple[Mutant, ...] = (
         OUTBOX,
     ),
     Mutant(
+        "pruned-chunks-merged-again",
+        "outbox/outbox.py",
+        "                self._chunk_writer.forget()\n                state = self.state\n",
+        "                state = self.state\n",
+        OUTBOX,
+    ),
+    Mutant(
         "end-mark-of-what-is-not-synced",
         "outbox/outbox.py",
         "return self._durable.mark",
@@ -712,7 +719,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if fault > 0:",
         SINGLE,
     ),
-    Mutant("no-room-alone-is-room", "kernels/single.py", " and written.bytes <= limits.room", "", SINGLE),
+    Mutant("no-room-alone-is-room", "kernels/single.py", " and written.bytes <= room", "", SINGLE),
     Mutant(
         "the-cache-of-another-journal-opened",
         "repository/repository.py",

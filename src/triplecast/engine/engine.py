@@ -227,11 +227,13 @@ class Engine:
         graph: str | None = None,
         attachments: Mapping[str, bytes] | None = None,
         dataset: bool = False,
+        split: str | None = None,
     ) -> Receipt:
         """Accept a document and match what it brings. Without `graph` it is named by its content, a feed by
         what it says that it is (docs/formats.md). `attachments` are what operators look at beside its triples, by IRI:
         a publication has those that came with its document; of a document with several publications, each has those
-        whose IRI is in its triples.
+        whose IRI is in its triples. `split`, a class or a query, cuts the document at its instances or results: each is
+        a publication, and one that a later version lacks is removed (docs/split-documents.md).
 
         It returns when operators have answered or failed, too; of each 1,000 publications, what is decided without
         them is in the outbox before (`notifications`). A document that cannot be read is in `Receipt.rejects`. Raises
@@ -240,7 +242,7 @@ class Engine:
         """
         self._opened.check_open()
         self._current_operators()
-        return self._publishing.one(document_of(data, media_type, graph, dataset, attachments))
+        return self._publishing.one(document_of(data, media_type, graph, dataset, attachments, split))
 
     def publish_many(self, documents: Iterable[Document]) -> list[Receipt]:
         """A receipt for each document, in order. Documents are committed two hundred at a time, each group wholly.
@@ -261,13 +263,13 @@ class Engine:
         return receipts
 
     def remove(self, graph: str) -> Receipt | None:
-        """Remove the current document of `graph`: its next one is a new version. Return a receipt with the `removal`
-        and what it changes in the answers of repository scope, None where there was none. Raises `StorageFault`, and
-        `InputError` for half a character."""
+        """Remove the current document of `graph`, and what it was cut into: its next one is a new version. Return a
+        receipt with the `removals` and what they change in the answers of repository scope, None where there was none.
+        Raises `StorageFault`, and `InputError` for half a character."""
         with self._opened.locked(graph=graph):
             self._match_accepted()
-            removal = self._journal.remove(graph)
-            return None if removal is None else self._publishing.removed(removal)
+            dropped = self._journal.remove(graph)
+            return self._publishing.removed(dropped) if dropped.removed or dropped.restored else None
 
     # ---- asking -----------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from triplecast.evaluate import Evaluator
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Segment, Snapshot
 from triplecast.kernels.render import join_sheets
-from triplecast.kernels.single import current_reading
+from triplecast.kernels.resolve import current_hash_mask
 from triplecast.kernels.views import Views
 from triplecast.kernels.words import pad
 from triplecast.match.answer_limit import NO_ROOM_TO_WAIT, AnswerLimit, only_rows
@@ -119,10 +119,10 @@ class Matcher:
     def _find_in_views(self, snapshot: Snapshot, views: Views, publications: Sequence[Publication]) -> BatchMatches:
         batch, validity = BatchMatches(publications, self.limits), Validity(snapshot, publications)
         try:
-            reading = current_reading()
+            mask = current_hash_mask()
             for segment in snapshot.segments:
                 scratch = self._scratch_of(segment)
-                if not match_views_at_once(segment, views, scratch, reading, validity, batch):
+                if not match_views_at_once(segment, views, scratch, mask, validity, batch):
                     (read,) = encode_batch([segment], views)
                     match_segment(read, scratch, self._plans, validity, batch)
                 if not batch.upto:
@@ -164,10 +164,10 @@ class Matcher:
 
     def _find_singly(self, segments: Sequence[Segment], validity: Validity, batch: BatchMatches) -> list[Segment]:
         """Match one publication with the segments that it can be matched with in a call each; return the others."""
-        text, reading, others = pad([batch.publications[0].quads]), current_reading(), list[Segment]()
+        text, mask, others = pad([batch.publications[0].quads]), current_hash_mask(), list[Segment]()
         for segment in segments:
             plain = segment.mode is EntailmentMode.PLAIN
-            if not plain or not match_single(segment, text, self._scratch_of(segment), reading, validity, batch):
+            if not plain or not match_single(segment, text, self._scratch_of(segment), mask, validity, batch):
                 others.append(segment)
         return others
 

@@ -28,6 +28,7 @@ from triplecast.ingest.document_files import check_broader
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
 from triplecast.kernels.compiling import FIRST, compile_kernels, warm
+from triplecast.languages.roots import read_split
 from triplecast.match import Matcher
 from triplecast.model.match import Learnt
 from triplecast.model.operators import SCHEDULE, check_schedule
@@ -80,6 +81,8 @@ class Sources:
     """RDF files, and folders of them."""
     broader: bool
     """Whether `skos:broader` is read as a hierarchy too."""
+    split: str | None
+    """A class or a query: each of its instances or results is a publication (docs/split-documents.md)."""
 
     def __init__(
         self,
@@ -88,8 +91,9 @@ class Sources:
         dataset: bool = False,
         taxonomy: Paths = (),
         broader: bool = False,
+        split: str | None = None,
     ) -> None:
-        values = (_paths(subscriptions), Path(inbox), dataset, _paths(taxonomy), broader)
+        values = (_paths(subscriptions), Path(inbox), dataset, _paths(taxonomy), broader, split and read_split(split))
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
         check_broader(self.taxonomy, broader)
@@ -171,7 +175,9 @@ class _Run:
         self._files = FileSource(sources.subscriptions, self._registry, journal, self.notices.put)
         self._taxonomy = TaxonomyFiles(sources.taxonomy, sources.broader, journal, self.notices.put)
         self._taxonomy.start()
-        self._acceptor = Acceptor(sources.inbox, journal, parser, sources.dataset, self.notices.put, horizon.wake)
+        self._acceptor = Acceptor(
+            sources.inbox, journal, parser, sources.dataset, self.notices.put, horizon.wake, sources.split
+        )
         self._control: ControlServer | None = None
         self._reporter = ProgressReporter(
             caller, self.notices, journal, outbox, self._registry, self._files, self._acceptor, self.sink.matched

@@ -168,9 +168,11 @@ class Registry:
     def check_documents(self, documents: Iterable[Document]) -> None:
         """Raises `InputError` for a dataset where the folder's documents are graphs, and for a graph where they are
         datasets. A folder without a run takes both."""
+        if self._documents is None:
+            return
         for document in documents:
             ours = "dataset" if document.dataset else "graph"
-            if self._documents not in (None, ours):
+            if self._documents != ours:
                 raise _other_documents(ours, f"pass dataset={not document.dataset}")
 
     def follow(self) -> bool:
