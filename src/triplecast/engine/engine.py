@@ -21,14 +21,14 @@ from triplecast.engine.opened import Opened
 from triplecast.engine.previews import Preview, admit_preview, explain_document, preview_subscription
 from triplecast.engine.publishing import Publishing
 from triplecast.engine.querying import Answer, Querying
-from triplecast.engine.receipt import LoadedTaxonomy, Receipt, Statistics
+from triplecast.engine.receipt import LoadedSchema, LoadedTaxonomy, Receipt, Statistics
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
 from triplecast.explain import Explanation, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.document import document_of
-from triplecast.ingest.document_files import parse_taxonomy
+from triplecast.ingest.document_files import parse_schema, parse_taxonomy
 from triplecast.journal import Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
@@ -215,6 +215,19 @@ class Engine:
         with self._lock:
             self._match_accepted()
             return LoadedTaxonomy.of(taxonomy, self._journal.load_taxonomy(taxonomy))
+
+    def load_schema(self, data: bytes | str, media_type: str | None = None) -> LoadedSchema:
+        """Replace the schema of rules: those registered from now on are read with it, and its strong references hold.
+
+        ``rdfs:domain``, ``rdfs:range``, ``rdfs:subClassOf`` and declared classes and properties are taken, between
+        IRIs, and ``urn:triplecast:mdv:setValued`` and ``urn:triplecast:mdv:strong`` with true; an empty document takes
+        the schema away. Raises `DocumentRejected`, `InputError` and `StorageFault`: then nothing has changed.
+        """
+        self._opened.check()
+        schema = parse_schema(self._parser, [document_of(data, media_type, None, False)])
+        with self._lock:
+            self._match_accepted()
+            return LoadedSchema.of(schema, self._journal.load_schema(schema))
 
     # ---- publishing -------------------------------------------------------------------------------------------------
 

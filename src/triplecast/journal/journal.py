@@ -9,7 +9,7 @@ from triplecast.crash_points import reach
 from triplecast.errors import InputError
 from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_learnt, write_operator, write_results
-from triplecast.journal.record import Kind, Writing, checksum, read_clock, row_of
+from triplecast.journal.record import SCHEMA_SETTING, Kind, Writing, checksum, read_clock, row_of
 from triplecast.journal.subscription_blocks import subscription_rows
 from triplecast.journal.versions import latest_version
 from triplecast.journal.writer import JournalWriter
@@ -19,6 +19,7 @@ from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft, Position
 from triplecast.model.subscription import API, NO_END, Lease, Registration, RegistrationId, Subscription, check_fields
+from triplecast.schema import RdfSchema
 from triplecast.taxonomy import Taxonomy
 
 _SCOPE = "scope repository"
@@ -26,7 +27,7 @@ _SCOPE = "scope repository"
 
 
 class Journal(JournalWriter):
-    """The writer of one folder: registrations, taxonomies, documents, operators and settings."""
+    """The writer of one folder: registrations, taxonomies, schemas, documents, operators and settings."""
 
     _has_repository_scope: bool | None = None
     """As the setting says, once it was read."""
@@ -107,10 +108,13 @@ class Journal(JournalWriter):
     def set_setting(self, name: str, value: str) -> None:
         """Record a setting of the folder."""
         with self.sole():
-            row = (name, value, checksum(f"{name}\n{value}", ()))
-            self._database.run("INSERT OR REPLACE INTO setting VALUES (?, ?, ?)", [row])
+            self._write_setting(name, value)
 
-    # ---- taxonomies -------------------------------------------------------------------------------------------------
+    def _write_setting(self, name: str, value: str) -> None:
+        row = (name, value, checksum(f"{name}\n{value}", ()))
+        self._database.run("INSERT OR REPLACE INTO setting VALUES (?, ?, ?)", [row])
+
+    # ---- taxonomies, schemas -----------------------------------------------------------------------------------------
 
     @property
     def has_repository_scope(self) -> bool:
@@ -135,6 +139,17 @@ class Journal(JournalWriter):
                 return known.position
             body, broader = taxonomy.lines, int(taxonomy.broader)
             return writing.add(row_of(Kind.TAXONOMY, writing.next, "", writing.at, number=broader, body=body))
+
+    def load_schema(self, schema: RdfSchema) -> int:
+        """The position from which `schema` holds; that of the last record where it says the same, and 0 for nothing
+        where there is none."""
+        with self._append() as writing:
+            position = int(self.settings().get(SCHEMA_SETTING, 0))
+            if self.schema().triples == schema.triples:
+                return position
+            row = row_of(Kind.SCHEMA, writing.next, "", writing.at, number=position, body=schema.lines)
+            self._write_setting(SCHEMA_SETTING, str(row.position))
+            return writing.add(row)
 
     # ---- operators --------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.errors import StorageFault
 from triplecast.journal.check import check_end, check_journal, check_written
 from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
 from triplecast.journal.leases import read_leases
@@ -17,6 +18,7 @@ from triplecast.journal.record import (
     JOURNAL,
     LONGEST_SPAN,
     REGISTRY_KINDS,
+    SCHEMA_SETTING,
     SPAN,
     Kind,
     Row,
@@ -29,7 +31,9 @@ from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
 from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.schema import NO_SCHEMA, RdfSchema, restore_schema
 from triplecast.sqlite import SqliteFile, row_number
+from triplecast.storage_faults import RESTORE
 
 _REGISTRY = (Kind.SUBSCRIPTION, *ENDS)
 _ALL = (1 << 63) - 1
@@ -188,6 +192,21 @@ class JournalFile(Records, JournalReader):
             verify(crc, self.where, f"setting {name}", f"{name}\n{value}", ())
             settings[str(name)] = str(value)
         return settings
+
+    def schema(self, upto: int | None = None) -> RdfSchema:
+        """The schema that holds at position `upto`, or now: the last one loaded by then."""
+        with self._database.reading():
+            position = int(self.settings().get(SCHEMA_SETTING, 0))
+            if (position == 0) != (self._counted(Kind.SCHEMA) == 0):
+                raise StorageFault(self.where, "its last schema cannot be found", RESTORE)
+            while position and upto is not None and position > upto:
+                position = self._schema_row(position).number
+            return restore_schema(self._schema_row(position).body) if position else NO_SCHEMA
+
+    def _schema_row(self, position: int) -> Row:
+        for row in self._rows_at([position], Kind.SCHEMA):
+            return row
+        raise StorageFault(self.where, f"record {position} is no schema, as what follows it says", RESTORE)
 
     # ---- whether it is whole ----------------------------------------------------------------------------------------
 

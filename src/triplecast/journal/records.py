@@ -87,8 +87,9 @@ class Records:
         most_bytes: int | None = None,
         kinds: Container[int] = EVENTS,
     ) -> list[Event]:
-        """Return what happened at positions in (`after`, `upto`], in order: publications, removals and taxonomies, or
-        some `kinds` alone; at most `limit`, and none after the one with which their bodies come to `most_bytes`.
+        """Return what happened at positions in (`after`, `upto`], in order: publications, removals, taxonomies and
+        schemas, or some `kinds` alone; at most `limit`, and none after the one with which their bodies come to
+        `most_bytes`.
 
         Raises `StorageFault` where damage hides a record among them.
         """
