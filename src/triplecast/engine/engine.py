@@ -29,9 +29,10 @@ from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.document import document_of
 from triplecast.ingest.document_files import parse_schema, parse_taxonomy
-from triplecast.journal import Clock, Journal, Rejected, read_clock, system_clock, time_text
+from triplecast.journal import Clock, Journal, Rejected, ReplicatedRecord, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
+from triplecast.model.publication import Draft, FileState
 from triplecast.model.subscription import API, BROAD_PER_OWNER, SCOPES, Subscription, check_subscriptions, read_lease
 from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
@@ -279,6 +280,23 @@ class Engine:
             self._match_accepted()
             removal = self._journal.remove(graph)
             return None if removal is None else self._publishing.removed(removal)
+
+    def take_changes(
+        self, changes: Sequence[Draft | str], sources: Mapping[str, FileState], gone: Sequence[str] = ()
+    ) -> None:
+        """Take documents, and removals of graphs, from another folder, in one step with where they came from; match
+        them. It is what `triplecast.LocalRepository` is made of. Raises `StorageFault`."""
+        with self._opened.locked():
+            self._match_accepted()
+            self._journal.commit_changes(changes, sources, gone)
+            self._match_accepted()
+
+    def take_records(self, records: Sequence[ReplicatedRecord]) -> None:
+        """Take the records that follow in the journal that this folder replicates, and match them. It is what
+        `triplecast.Replica` is made of. Raises `StorageFault`."""
+        with self._opened.locked():
+            self._journal.take_records(records)
+            self._match_accepted()
 
     # ---- asking -----------------------------------------------------------------------------------------------------
 

@@ -94,8 +94,9 @@ INSERT INTO writer VALUES (1, 0, 0)""",
 """``document`` (the latest version of each graph; no digest once removed), ``live``, ``ended`` (by cancellation or by a
 lease's end) and ``lease`` (of live registrations) repeat what the records say, in the same transaction, so that
 the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``file`` is the
-inbox watcher's own, ``content`` and ``attachment`` are those of `journal.operator_data`, as are ``answer`` and
-``statistic``. ``setting`` holds what was decided for the folder once, by name."""
+inbox watcher's own, or says where a local repository has its documents from; ``content`` and ``attachment`` are those
+of `journal.operator_data`, as are ``answer`` and ``statistic``. ``setting`` holds what was decided for the folder once,
+by name."""
 
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 """What ends a registration."""
@@ -113,6 +114,12 @@ UNINDEXED_KINDS = (
     f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.TAXONOMY:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d}, {Kind.SCHEMA:d})"
 )
 """Those that are read in order of position, without a partial index; the others are counted by theirs."""
+
+SCOPE_SETTING = "scope repository"
+"""The setting of a folder that has, or had, a subscription of repository scope."""
+
+REPLICATES = "replicates"
+"""The setting of a replica that names the folder whose records it takes."""
 
 SCHEMA_SETTING = "schema"
 """The setting that has the position of the last schema."""
