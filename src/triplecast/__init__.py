@@ -13,6 +13,7 @@ from triplecast.errors import (
     QuerySyntaxError,
     QueryTooLarge,
     QuotaReached,
+    ReplicaWritten,
     SandboxFailed,
     StorageFault,
     StorageFull,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from triplecast.explain import Explanation
     from triplecast.ingest import Document
     from triplecast.journal import Accepted, Rejected
+    from triplecast.local import LocalRepository
     from triplecast.model.publication import Reject
     from triplecast.model.subscription import FOREVER, Subscription
     from triplecast.outbox import Notification, UndecidedPair
@@ -45,6 +47,7 @@ _LAZY = {
     "Explanation": "triplecast.explain",
     "FOREVER": "triplecast.model.subscription",
     "LiveSubscription": "triplecast.engine",
+    "LocalRepository": "triplecast.local",
     "Match": "triplecast.engine",
     "Notification": "triplecast.outbox",
     "Preview": "triplecast.engine",
@@ -69,6 +72,7 @@ __all__ = [
     "FolderLocked",
     "InputError",
     "LiveSubscription",
+    "LocalRepository",
     "Match",
     "Notification",
     "PipelineFailed",
@@ -80,6 +84,7 @@ __all__ = [
     "Receipt",
     "Reject",
     "Rejected",
+    "ReplicaWritten",
     "SandboxFailed",
     "Statistics",
     "StorageFault",

@@ -15,10 +15,12 @@ from triplecast.journal.leases import read_leases
 from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt
 from triplecast.journal.record import (
     ENDS,
+    EVENTS,
     JOURNAL,
     LONGEST_SPAN,
     REGISTRY_KINDS,
     SCHEMA_SETTING,
+    SCOPE_SETTING,
     SPAN,
     Kind,
     Row,
@@ -30,7 +32,7 @@ from triplecast.journal.records import DATABASE, Acknowledged, Records, acknowle
 from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
-from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.model.subscription import REPOSITORY, Registration, RegistrationId
 from triplecast.schema import NO_SCHEMA, RdfSchema, restore_schema
 from triplecast.sqlite import SqliteFile, row_number
 from triplecast.storage_faults import RESTORE
@@ -163,6 +165,22 @@ class JournalFile(Records, JournalReader):
         )
         rows = self._database.ask(statement, (after,))
         return int(rows[0][0]) if rows else None
+
+    def quiet_upto(self, after: int) -> int:
+        """Up to where, beyond `after`, nothing happens that is evaluated: no event, and no subscription of repository
+        scope begins."""
+        if SCOPE_SETTING not in self.settings():
+            return self.head()
+        kinds = ", ".join(str(int(kind)) for kind in (*EVENTS, Kind.SUBSCRIPTION))
+        statement = f"SELECT * FROM record WHERE position > ? AND kind IN ({kinds}) ORDER BY position"
+        with self._database.reading(), closing(self._database.each(statement, (after,))) as rows:
+            for row in self._verified(rows):
+                if row.kind != Kind.SUBSCRIPTION:
+                    return row.position - 1
+                block = SubscriptionBlock(row)
+                if any(block.registration(id).subscription.scope == REPOSITORY for id in block.ids):
+                    return block.ids.start - 1
+            return self.head()
 
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at positions beyond `after`, by position."""

@@ -206,8 +206,13 @@ def read_event(row: Row, attachments: Attachments = ()) -> Event:
     at = time_text(row.written_at)
     if row.kind == Kind.REMOVAL:
         return Removal(row.position, row.name, row.number, at)
-    dataset, labels = bool(row.flags & _DATASET), _LABELS[row.flags % _DATASET]
+    dataset, labels = is_dataset(row), _LABELS[row.flags % _DATASET]
     return Publication(row.position, row.name, row.number, at, row.body, dataset, labels, attachments)
+
+
+def is_dataset(row: Row) -> bool:
+    """Whether a publication is a dataset with its graphs."""
+    return bool(row.flags & _DATASET)
 
 
 def attached_to(row: Row) -> int:

@@ -179,25 +179,30 @@ class Records:
                     break
         return found
 
-    def latest_before(self, graphs: Sequence[str], upto: int) -> dict[str, bytes]:
-        """Return the quads of the documents that graphs had at position `upto`. Records have no index of graphs: all up
-        to there are looked at."""
+    def mark_at(self, position: int) -> str:
+        """Return by what the last record up to a position is recognised; empty where there is none."""
+        statement = "SELECT * FROM record WHERE position <= ? ORDER BY position DESC LIMIT 1"
+        return "".join(f"{row.position} {row.written_at} {row.crc}" for row in self._rows(statement, (position,)))
+
+    def latest_before(self, graphs: Sequence[str], upto: int) -> dict[str, Row]:
+        """Return the records of the documents that graphs had at position `upto`. Records have no index of graphs: all
+        up to there are looked at."""
         statement = (
             f"SELECT name, max(position) FROM record WHERE position <= ? AND kind IN ({Kind.PUBLICATION:d}, "
             f"{Kind.REMOVAL:d}) AND name IN (SELECT value FROM json_each(?)) GROUP BY name"
         )
         with self._database.reading():
             positions = [at for _, at in self._database.ask(statement, (upto, json.dumps([*graphs])))]
-            return {row.name: row.body for row in self._rows_at(positions, Kind.PUBLICATION)}
+            return {row.name: row for row in self._rows_at(positions, Kind.PUBLICATION)}
 
     def current_documents(self, prefix: str) -> dict[str, Publication]:
         """Return the current documents of the graphs whose names begin so, by graph."""
-        with self._database.reading():
+        with self._database.lock:
             return self.documents_of(current_graphs(self._database, prefix))
 
     def documents_of(self, graphs: Sequence[str]) -> dict[str, Publication]:
         """Return the current documents of those of `graphs` that have one, by graph."""
-        with self._database.reading():
+        with self._database.lock:
             latest = latest_versions(self._database, graphs)
             found = self.bodies([each.position for each in latest.values() if each.digest])
         return {each.graph: each for each in found.values()}

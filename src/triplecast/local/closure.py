@@ -84,9 +84,7 @@ class HeldSet:
                 if target not in doubtful:
                     doubtful.add(target)
                     left.append(target)
-        left = [
-            node for node in doubtful if node in self._roots or not self._into.get(node, set()).issubset(doubtful)
-        ]
+        left = [node for node in doubtful if node in self._roots or not self._into.get(node, set()).issubset(doubtful)]
         kept = set(left)
         while left:
             for target in self._out[left.pop()]:

@@ -6,7 +6,7 @@ written with a prefix that is of the graph's name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -26,13 +26,32 @@ class GraphChange(NamedTuple):
 
 
 def rows_between(graph: str, before: Iterable[bytes], after: Iterable[bytes]) -> Iterator[PatchRow]:
-    """The rows that make one state of a graph, lines of N-Triples, of another: removed ones first, each part sorted."""
-    old, new = {*before}, {*after}
-    prefix = prefix_of(graph)
-    for is_added, lines in ((False, old - new), (True, new - old)):
-        for line in sorted(lines):
-            (shown,) = _prefixed(line, prefix) if b"_:" in line else (line,)
-            yield PatchRow(is_added, b"%b<%b> .\n" % (shown[:-2], graph.encode()))
+    """The rows that make one state of a graph, lines of N-Triples, of another."""
+    return rows_of(quads_of(graph, before), quads_of(graph, after))
+
+
+def rows_of(before: Set[bytes], after: Set[bytes]) -> Iterator[PatchRow]:
+    """The rows that make some quads of others: removed ones first, each part sorted."""
+    for is_added, quads in ((False, before - after), (True, after - before)):
+        yield from (PatchRow(is_added, quad) for quad in sorted(quads))
+
+
+def quads_of(identity: str, lines: Iterable[bytes], dataset: bool = False) -> set[bytes]:
+    """The lines of a document as a patch has them: in the graph of its identity, or in those of a dataset."""
+    prefix, end = prefix_of(identity), b" .\n" if dataset else b" <%b> .\n" % identity.encode()
+    return {line[:-3] + end for line in (_prefixed(line, prefix) if b"_:" in line else line for line in lines)}
+
+
+def lines_of(identity: str, quads: Iterable[bytes], dataset: bool = False) -> bytes:
+    """What `quads_of` was made of, sorted. Raises `DocumentRejected` for a quad of another graph."""
+    end = b" .\n" if dataset else b" <%b> .\n" % identity.encode()
+    lines = []
+    for quad in quads:
+        if not quad.endswith(end):
+            raise DocumentRejected("patch", f"a row is not in the graph {identity}", "send rows of one document")
+        line = quad[: -len(end)] + b" .\n"
+        lines.append(own_labels(line, identity, None) if b"_:" in line else line)
+    return b"".join(sorted(lines))
 
 
 def changes_of(patch: Patch) -> Iterator[GraphChange]:
@@ -52,11 +71,11 @@ def prefix_of(graph: str) -> bytes:
     return b"_:g%b-" % sha256(graph.encode()).hexdigest()[:16].encode()
 
 
-def _prefixed(line: bytes, prefix: bytes) -> list[bytes]:
-    return rename([line], {node: prefix + node[2:] for node in _nodes(line)})
+def _prefixed(line: bytes, prefix: bytes) -> bytes:
+    return rename([line], {node: prefix + node[2:] for node in _nodes(line)})[0]
 
 
-def own_labels(line: bytes, graph: str, place: int) -> bytes:
+def own_labels(line: bytes, graph: str, place: int | None) -> bytes:
     """A line with the graph's own labels again."""
     prefix = prefix_of(graph)
     nodes = _nodes(line)

@@ -1,0 +1,160 @@
+"""What a local repository and a replica ask of a provider, and the provider that is a folder on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from triplecast.engine import Engine, Subscribed
+from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
+from triplecast.journal import JournalFile, read_clock, system_clock, time_text
+from triplecast.journal.record import REPLICATES
+from triplecast.journal.records import DATABASE
+from triplecast.local.held_log import HeldLog
+from triplecast.local.record_log import LogGap, RecordLog
+from triplecast.model.subscription import FOREVER, REPOSITORY, Subscription
+from triplecast.outbox import OutboxReader, UndecidedPair
+from triplecast.patch import write_patch
+from triplecast.repository import QUERY_STEPS, QueryAnswer, Repository, query_store
+
+
+class Provider(Protocol):
+    """Where a local repository has its resources from. Methods raise `StorageFault`, and `LogGap` as they say.
+
+    Logs are texts of RDF Patch, one transaction each, in order; whoever reads them checks that none is missing.
+    """
+
+    @property
+    def place(self) -> str:
+        """What names the provider, on this machine or elsewhere."""
+
+    def position(self) -> int:
+        """How far the provider has evaluated."""
+
+    def changes(self, owner: str, after: int, id: str) -> Iterator[bytes]:
+        """What events beyond a position did to what an owner's subscriptions hold. Raises `LogGap` where the log at
+        `after` is not the one with this `id`."""
+
+    def snapshot(self, owner: str, buckets: Collection[int] | None = None) -> bytes:
+        """All that they hold, or some buckets of it, as of the position that `changes` came to last, or now."""
+
+    def digests(self, owner: str) -> str:
+        """Of each bucket, as of that position."""
+
+    def records(self, after: int, id: str) -> Iterator[bytes]:
+        """Everything that the provider's journal says beyond a position. Raises `LogGap` as `changes` does."""
+
+    def subscribe(self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]) -> list[Subscribed]:
+        """Register subscriptions of an owner without end, and end those of some ids, in repository scope. Raises what
+        `Engine.subscribe` raises."""
+
+    def subscriptions(self, owner: str) -> list[Subscription]:
+        """The live subscriptions of an owner."""
+
+    def undecided(self, owner: str, after: int) -> list[UndecidedPair]:
+        """What could not be decided of an owner's subscriptions at positions beyond `after`."""
+
+    def query(self, text: str, steps: int = QUERY_STEPS) -> QueryAnswer:
+        """Ask all of the provider's documents."""
+
+    def close(self) -> None: ...
+
+
+class FolderProvider:
+    """A provider's folder, or a replica's, on this machine; read as any reader does, beside its writer.
+
+    Subscribing writes: it opens the writer's folder for a moment, or uses the `Engine` that was given.
+    """
+
+    def __init__(self, folder: Path | str | Engine) -> None:
+        """Raises `InputError` for a folder without a journal, and for an engine in memory."""
+        self._engine = folder if isinstance(folder, Engine) else None
+        path = folder.folder if isinstance(folder, Engine) else Path(folder).absolute()
+        if path is None:
+            raise InputError("an engine in memory is no provider", "make one with Engine.open(folder)")
+        if not (path / DATABASE).exists():
+            raise InputError(f"no journal in {path}", "name the folder of a provider: publish there first")
+        self._folder = path
+        self._journal = JournalFile.read_only(path)
+        self._outbox = OutboxReader.read_only(path)
+        self._log: HeldLog | None = None
+        self._log_owner = ""
+        self._records: RecordLog | None = None
+
+    @property
+    def place(self) -> str:
+        return str(self._folder)
+
+    def position(self) -> int:
+        return self._journal.quiet_upto(self._outbox.state.progress)
+
+    def changes(self, owner: str, after: int, id: str) -> Iterator[bytes]:
+        log = self._log_of(owner, after)
+        if log.id_at(after) != id:
+            self._log = None
+            raise LogGap
+        self._log = None  # until it was read to its end
+        for patch in log.follow(max(after, self.position())):
+            yield write_patch(patch)
+        self._log = log
+
+    def snapshot(self, owner: str, buckets: Collection[int] | None = None) -> bytes:
+        return write_patch(self._log_of(owner, None).snapshot(buckets))
+
+    def digests(self, owner: str) -> str:
+        return self._log_of(owner, None).digests.written
+
+    def records(self, after: int, id: str) -> Iterator[bytes]:
+        if self._records is None:
+            self._records = RecordLog(self._journal)
+        for patch in self._records.follow(after, id):
+            yield write_patch(patch)
+
+    def subscribe(self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]) -> list[Subscribed]:
+        with self._writer() as engine:
+            subscribed = []
+            for outcome in engine.subscribe_many(subscriptions, lease=FOREVER):
+                if isinstance(outcome, QuerySyntaxError | QueryRefused | InputError):
+                    raise outcome
+                subscribed.append(outcome)
+            for name in ended:
+                engine.unsubscribe(name)
+        return subscribed
+
+    def subscriptions(self, owner: str) -> list[Subscription]:
+        live = (each.subscription for each in self._journal.live_registrations())
+        return [each for each in live if each.owner == owner and each.scope == REPOSITORY]
+
+    def undecided(self, owner: str, after: int) -> list[UndecidedPair]:
+        return [each for each in self._outbox.undecided(after) if each.owner == owner]
+
+    def query(self, text: str, steps: int = QUERY_STEPS) -> QueryAnswer:
+        store = Repository(self._journal, self._folder).follow()
+        return query_store(store, text, "sparql", steps, time_text(read_clock(system_clock)))
+
+    def close(self) -> None:
+        self._journal.close()
+        self._outbox.close()
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _log_of(self, owner: str, position: int | None) -> HeldLog:
+        """The log at a position; without one, where it is or at the present."""
+        log = self._log if self._log_owner == owner else None
+        if log is None or position not in (None, log.position):
+            at = self.position() if position is None else position
+            log = HeldLog(self._journal, self._outbox, self._folder, owner, at)
+            self._log, self._log_owner = log, owner
+        return log
+
+    @contextmanager
+    def _writer(self) -> Iterator[Engine]:
+        """The engine of the folder that is written to."""
+        writer = self._journal.settings().get(REPLICATES)
+        if self._engine is not None and writer is None:
+            yield self._engine
+        else:
+            with Engine.open(self._folder if writer is None else writer) as engine:
+                yield engine

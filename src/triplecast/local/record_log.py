@@ -1,0 +1,107 @@
+"""Everything that a journal says, as RDF Patch: what a replica reads, and whoever follows a provider's documents.
+
+A record is a transaction. What a document's version adds to and removes from the one before are its rows, with the
+document's identity as their graph; the rest of the record is in the header.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping
+
+from triplecast.errors import StorageFault
+from triplecast.journal import BYTES_AT_ONCE, JournalFile, ReplicatedRecord
+from triplecast.journal.record import Kind, Row, is_dataset
+from triplecast.local.held_state import log_id
+from triplecast.model.publication import Attachments, Position
+from triplecast.patch import Patch, lines_of, literal, quads_of, rows_of, text_of
+
+_NUMBERS = ("number", "at", "flags", "crc")
+
+
+class LogGap(Exception):
+    """A provider has no log that goes on from where somebody is: a snapshot, or a new folder, is needed."""
+
+
+def id_at(journal: JournalFile, position: int) -> str:
+    """What identifies a place in the log: another journal has another one there."""
+    return log_id(position, journal.mark_at(position))
+
+
+class RecordLog:
+    """The log of one journal."""
+
+    def __init__(self, journal: JournalFile) -> None:
+        self._journal = journal
+
+    def follow(self, after: int, id: str) -> Iterator[Patch]:
+        """What was recorded beyond a position, in order. Raises `LogGap` where the log at `after` is not the one with
+        this `id`, and `StorageFault`."""
+        if id_at(self._journal, after) != id:
+            raise LogGap
+        head = self._journal.head()
+        while records := self._journal.records(after, head, BYTES_AT_ONCE):
+            changed = {each.row.name for each in records if each.row.kind == Kind.PUBLICATION and each.row.number > 1}
+            changed |= {each.row.name for each in records if each.row.kind == Kind.REMOVAL}
+            before = self._journal.latest_before(sorted(changed), after) if changed else {}
+            for record in records:
+                row = record.row
+                following = id_at(self._journal, row.position)
+                yield _patch(record, following, id, before.get(row.name))
+                id = following
+                if row.kind == Kind.PUBLICATION:
+                    before[row.name] = row
+                elif row.kind == Kind.REMOVAL:
+                    before.pop(row.name, None)
+            after = records[-1].row.position
+
+
+def _patch(record: ReplicatedRecord, id: str, before_id: str, before: Row | None) -> Patch:
+    row, attachments = record
+    of_document = row.kind in (Kind.PUBLICATION, Kind.REMOVAL)
+    header = {
+        "id": id,
+        "prev": before_id,
+        "position": literal(str(row.position)),
+        "digest": literal(row.digest.hex()),
+        "kind": literal(Kind(row.kind).name.lower()),
+        "name": literal(row.name),
+        **{name: literal(str(getattr(row, name))) for name in _NUMBERS},
+    }
+    if row.kind != Kind.PUBLICATION:
+        header["body"] = literal(b64encode(row.body).decode())
+    if attachments:
+        header["attachments"] = literal(json.dumps([[iri, b64encode(body).decode()] for iri, body in attachments]))
+    rows = rows_of(_quads(before), _quads(row if row.kind == Kind.PUBLICATION else None)) if of_document else ()
+    return Patch(header, tuple(rows))
+
+
+def _quads(row: Row | None) -> set[bytes]:
+    return set() if row is None else quads_of(row.name, _lines(row.body), is_dataset(row))
+
+
+def _lines(quads: bytes) -> list[bytes]:
+    return [line + b"\n" for line in quads.split(b"\n")[:-1]]
+
+
+def record_of(patch: Patch, before: Mapping[str, Row]) -> ReplicatedRecord:
+    """The record that a patch was made of; `before`: the records of current documents, by graph. Raises
+    `DocumentRejected` and `StorageFault` for what is none."""
+    try:
+        header = {name: text_of(term) for name, term in patch.header.items()}
+        kind = Kind[header["kind"].upper()]
+        number, at, flags, crc = (int(header[name]) for name in _NUMBERS)
+        name, digest = header["name"], bytes.fromhex(header["digest"])
+        row = Row(Position(int(header["position"])), int(kind), name, number, at, flags, digest, crc, b"")
+        attachments: Attachments = ()
+        if "attachments" in header:
+            attachments = tuple((iri, b64decode(body)) for iri, body in json.loads(header["attachments"]))
+        if kind == Kind.PUBLICATION:
+            body = lines_of(name, patch.apply(_quads(before.get(name))), is_dataset(row))
+        else:
+            body = b64decode(header["body"])
+    except (KeyError, ValueError, TypeError) as error:
+        found = f"the transaction of line {patch.line} is no record: {type(error).__name__} {error}"
+        raise StorageFault("the log of the provider", found, "read it again") from None
+    return ReplicatedRecord(row._replace(body=body), attachments)
