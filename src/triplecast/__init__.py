@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from triplecast.explain import Explanation
     from triplecast.ingest import Document
     from triplecast.journal import Accepted, Rejected
-    from triplecast.local import LocalRepository
+    from triplecast.local import LocalRepository, Replica
     from triplecast.model.publication import Reject
     from triplecast.model.subscription import FOREVER, Subscription
     from triplecast.outbox import Notification, UndecidedPair
@@ -54,6 +54,7 @@ _LAZY = {
     "Receipt": "triplecast.engine",
     "Reject": "triplecast.model.publication",
     "Rejected": "triplecast.journal",
+    "Replica": "triplecast.local",
     "Statistics": "triplecast.engine",
     "Subscribed": "triplecast.engine",
     "Subscription": "triplecast.model.subscription",
@@ -84,6 +85,7 @@ __all__ = [
     "Receipt",
     "Reject",
     "Rejected",
+    "Replica",
     "ReplicaWritten",
     "SandboxFailed",
     "Statistics",

@@ -31,6 +31,7 @@ from triplecast.ingest.document import document_of
 from triplecast.ingest.document_files import parse_schema, parse_taxonomy
 from triplecast.journal import Clock, Journal, Rejected, ReplicatedRecord, read_clock, system_clock, time_text
 from triplecast.match import Matcher
+from triplecast.model.answers import OperatorResult
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
 from triplecast.model.publication import Draft, FileState
 from triplecast.model.subscription import API, BROAD_PER_OWNER, SCOPES, Subscription, check_subscriptions, read_lease
@@ -296,11 +297,14 @@ class Engine:
             self._journal.commit_changes(changes, sources, gone)
             self._match_accepted()
 
-    def take_records(self, records: Sequence[ReplicatedRecord]) -> None:
-        """Take the records that follow in the journal that this folder replicates, and match them. It is what
-        `triplecast.Replica` is made of. Raises `StorageFault`."""
+    def take_records(self, records: Sequence[ReplicatedRecord], results: Sequence[OperatorResult] = ()) -> None:
+        """Take the records that follow in the journal that this folder replicates, and what operators gave there; match
+        them. It is what `triplecast.Replica` is made of. Raises `StorageFault`."""
         with self._opened.locked():
+            self._journal.keep_results(results)
             self._journal.take_records(records)
+            self._operators = self._declared.with_recorded(self._journal.operators())
+            self._matcher.operators = self._asker.performer.operators = self._operators
             self._match_accepted()
 
     # ---- asking -----------------------------------------------------------------------------------------------------

@@ -148,7 +148,10 @@ class Journal(TakingJournal):
             return self.answers(known.position - 1, known.position, operators).get(known.position, {})
 
     def declare_operators(self, declared: Sequence[Operator]) -> None:
-        """Write how operators are declared from now on, where that differs from what is written last."""
+        """Write how operators are declared from now on, where that differs from what is written last; a replica takes
+        what its provider writes."""
+        if self.replicates is not None:
+            return
         known = {each.iri: each for each in self.operators()} if declared else {}
         changed = [each for each in declared if known.get(each.iri) != each]
         if not changed:

@@ -12,7 +12,7 @@ from triplecast.errors import StorageFault
 from triplecast.journal.check import check_end, check_journal, check_written
 from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
 from triplecast.journal.leases import read_leases
-from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt
+from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt, read_results
 from triplecast.journal.record import (
     ENDS,
     EVENTS,
@@ -30,6 +30,7 @@ from triplecast.journal.record import (
 )
 from triplecast.journal.records import DATABASE, Acknowledged, Records, acknowledged
 from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
+from triplecast.model.answers import OperatorResult
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
 from triplecast.model.subscription import REPOSITORY, Registration, RegistrationId
@@ -194,6 +195,10 @@ class JournalFile(Records, JournalReader):
     def learnt(self) -> list[Learnt]:
         """What had been learnt of operators when it was kept last."""
         return read_learnt(self._database)
+
+    def operator_results(self, after: int, upto: int) -> list[OperatorResult]:
+        """What operators gave for publications at positions in (`after`, `upto`]."""
+        return read_results(self._database, "position > ? AND position <= ?", "", (after, upto))
 
     def sources(self) -> dict[str, FileState]:
         """Files that the inbox watcher has taken, by path."""

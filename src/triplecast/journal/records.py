@@ -207,6 +207,14 @@ class Records:
             found = self.bodies([each.position for each in latest.values() if each.digest])
         return {each.graph: each for each in found.values()}
 
+    def records_of(self, graphs: Sequence[str]) -> dict[str, Row]:
+        """Return their records."""
+        with self._database.lock:
+            latest = latest_versions(self._database, graphs)
+            return {
+                row.name: row for row in self._rows_at([each.position for each in latest.values()], Kind.PUBLICATION)
+            }
+
     def last_publications(self, count: int, most_bytes: int | None = None) -> list[Publication]:
         """The `count` newest publications, or as many as come to `most_bytes`, by position."""
         statement = f"SELECT * FROM record WHERE kind = {Kind.PUBLICATION:d} ORDER BY position DESC"

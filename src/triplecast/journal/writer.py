@@ -94,7 +94,7 @@ class JournalWriter(JournalFile):
         """From whom the folder was taken over."""
         self.outbox_mark: tuple[int, ...] = ()
         """How far the outbox beside it had come when this was noted last."""
-        self.replicates: str | None = self.settings().get(REPLICATES)
+        self.replicates: str | None = self.settings().get(REPLICATES) or None
         """The folder whose records this journal takes; it has no other ones."""
 
     @classmethod

@@ -12,12 +12,14 @@ from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.journal import JournalFile, read_clock, system_clock, time_text
 from triplecast.journal.record import REPLICATES
 from triplecast.journal.records import DATABASE
+from triplecast.local.closure import Node
+from triplecast.local.descriptions import describe
 from triplecast.local.held_log import HeldLog
-from triplecast.local.record_log import LogGap, RecordLog
+from triplecast.local.record_log import LogGap, follow_records
 from triplecast.model.subscription import FOREVER, REPOSITORY, Subscription
 from triplecast.outbox import OutboxReader, UndecidedPair
 from triplecast.patch import write_patch
-from triplecast.repository import QUERY_STEPS, QueryAnswer, Repository, query_store
+from triplecast.repository import QUERY_STEPS, QueryAnswer, Repository, Store, query_store
 
 
 class Provider(Protocol):
@@ -43,8 +45,9 @@ class Provider(Protocol):
     def digests(self, owner: str) -> str:
         """Of each bucket, as of that position."""
 
-    def records(self, after: int, id: str) -> Iterator[bytes]:
-        """Everything that the provider's journal says beyond a position. Raises `LogGap` as `changes` does."""
+    def records(self, after: int, id: str, settled: int) -> Iterator[bytes]:
+        """Everything that the provider's journal says beyond a position, and what operators gave for what was published
+        beyond `settled`. Raises `LogGap` as `changes` does."""
 
     def subscribe(self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]) -> list[Subscribed]:
         """Register subscriptions of an owner without end, and end those of some ids, in repository scope. Raises what
@@ -58,6 +61,9 @@ class Provider(Protocol):
 
     def query(self, text: str, steps: int = QUERY_STEPS) -> QueryAnswer:
         """Ask all of the provider's documents."""
+
+    def describe(self, node: Node) -> Sequence[bytes]:
+        """The description of a resource, as lines of N-Triples."""
 
     def close(self) -> None: ...
 
@@ -81,7 +87,7 @@ class FolderProvider:
         self._outbox = OutboxReader.read_only(path)
         self._log: HeldLog | None = None
         self._log_owner = ""
-        self._records: RecordLog | None = None
+        self._repository: Repository | None = None
 
     @property
     def place(self) -> str:
@@ -106,11 +112,8 @@ class FolderProvider:
     def digests(self, owner: str) -> str:
         return self._log_of(owner, None).digests.written
 
-    def records(self, after: int, id: str) -> Iterator[bytes]:
-        if self._records is None:
-            self._records = RecordLog(self._journal)
-        for patch in self._records.follow(after, id):
-            yield write_patch(patch)
+    def records(self, after: int, id: str, settled: int) -> Iterator[bytes]:
+        return map(write_patch, follow_records(self._journal, after, id, settled))
 
     def subscribe(self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]) -> list[Subscribed]:
         with self._writer() as engine:
@@ -131,8 +134,10 @@ class FolderProvider:
         return [each for each in self._outbox.undecided(after) if each.owner == owner]
 
     def query(self, text: str, steps: int = QUERY_STEPS) -> QueryAnswer:
-        store = Repository(self._journal, self._folder).follow()
-        return query_store(store, text, "sparql", steps, time_text(read_clock(system_clock)))
+        return query_store(self._store(), text, "sparql", steps, time_text(read_clock(system_clock)))
+
+    def describe(self, node: Node) -> Sequence[bytes]:
+        return describe(self._store(), node).lines
 
     def close(self) -> None:
         self._journal.close()
@@ -149,12 +154,26 @@ class FolderProvider:
             self._log, self._log_owner = log, owner
         return log
 
+    def _store(self) -> Store:
+        """All documents at present."""
+        if self._repository is None:
+            self._repository = Repository(self._journal, self._folder)
+        return self._repository.follow()
+
     @contextmanager
     def _writer(self) -> Iterator[Engine]:
         """The engine of the folder that is written to."""
-        writer = self._journal.settings().get(REPLICATES)
-        if self._engine is not None and writer is None:
+        folder = self._folder
+        while writer := _replicated(folder):
+            folder = Path(writer)
+        if self._engine is not None and folder == self._folder:
             yield self._engine
         else:
-            with Engine.open(self._folder if writer is None else writer) as engine:
+            with Engine.open(folder) as engine:
                 yield engine
+
+
+def _replicated(folder: Path) -> str | None:
+    """The folder that another one is a replica of."""
+    with JournalFile.read_only(folder) as journal:
+        return journal.settings().get(REPLICATES) or None

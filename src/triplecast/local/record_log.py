@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from triplecast.errors import StorageFault
 from triplecast.journal import BYTES_AT_ONCE, JournalFile, ReplicatedRecord
 from triplecast.journal.record import Kind, Row, is_dataset
 from triplecast.local.held_state import log_id
+from triplecast.model.answers import OperatorResult
 from triplecast.model.publication import Attachments, Position
 from triplecast.patch import Patch, lines_of, literal, quads_of, rows_of, text_of
 
-_NUMBERS = ("number", "at", "flags", "crc")
+ANSWERS = "answers"
+"""The kind of a transaction that has no record, but what operators gave."""
+_NUMBERS = ("number", "written_at", "flags", "crc")
 
 
 class LogGap(Exception):
@@ -29,32 +32,43 @@ def id_at(journal: JournalFile, position: int) -> str:
     return log_id(position, journal.mark_at(position))
 
 
-class RecordLog:
-    """The log of one journal."""
+def follow_records(journal: JournalFile, after: int, id: str, settled: int) -> Iterator[Patch]:
+    """What was recorded beyond a position, in order, each page after what operators gave for its publications and those
+    beyond `settled`. Raises `LogGap` where the log at `after` is not the one with this `id`, and `StorageFault`."""
+    if id_at(journal, after) != id:
+        raise LogGap
+    head, settled = journal.head(), min(after, settled)
+    while True:
+        records = journal.records(after, head, BYTES_AT_ONCE)
+        last = records[-1].row.position if records else after
+        if results := journal.operator_results(settled, last):
+            yield Patch({"kind": literal(ANSWERS), "body": literal(_written(results))}, ())
+        if not records:
+            return
+        yield from _patches(journal, records, after, id)
+        after = settled = last
+        id = id_at(journal, after)
 
-    def __init__(self, journal: JournalFile) -> None:
-        self._journal = journal
 
-    def follow(self, after: int, id: str) -> Iterator[Patch]:
-        """What was recorded beyond a position, in order. Raises `LogGap` where the log at `after` is not the one with
-        this `id`, and `StorageFault`."""
-        if id_at(self._journal, after) != id:
-            raise LogGap
-        head = self._journal.head()
-        while records := self._journal.records(after, head, BYTES_AT_ONCE):
-            changed = {each.row.name for each in records if each.row.kind == Kind.PUBLICATION and each.row.number > 1}
-            changed |= {each.row.name for each in records if each.row.kind == Kind.REMOVAL}
-            before = self._journal.latest_before(sorted(changed), after) if changed else {}
-            for record in records:
-                row = record.row
-                following = id_at(self._journal, row.position)
-                yield _patch(record, following, id, before.get(row.name))
-                id = following
-                if row.kind == Kind.PUBLICATION:
-                    before[row.name] = row
-                elif row.kind == Kind.REMOVAL:
-                    before.pop(row.name, None)
-            after = records[-1].row.position
+def _patches(journal: JournalFile, records: Sequence[ReplicatedRecord], after: int, id: str) -> Iterator[Patch]:
+    rows = [each.row for each in records]
+    changed = {
+        row.name for row in rows if row.kind == Kind.REMOVAL or (row.kind == Kind.PUBLICATION and row.number > 1)
+    }
+    before = journal.latest_before(sorted(changed), after) if changed else {}
+    for record in records:
+        following = id_at(journal, record.row.position)
+        yield _patch(record, following, id, before.get(record.row.name))
+        id = following
+        note(before, record.row)
+
+
+def note(documents: dict[str, Row], row: Row) -> None:
+    """Bring the records of current documents, by graph, past a record."""
+    if row.kind == Kind.PUBLICATION:
+        documents[row.name] = row
+    elif row.kind == Kind.REMOVAL:
+        documents.pop(row.name, None)
 
 
 def _patch(record: ReplicatedRecord, id: str, before_id: str, before: Row | None) -> Patch:
@@ -85,6 +99,30 @@ def _lines(quads: bytes) -> list[bytes]:
     return [line + b"\n" for line in quads.split(b"\n")[:-1]]
 
 
+def _written(results: Sequence[OperatorResult]) -> str:
+    rows = [[*each[:3], each.arguments, b64encode(each.answer).decode()] for each in results]
+    return json.dumps(rows)
+
+
+def results_of(patch: Patch) -> list[OperatorResult] | None:
+    """What operators gave; None for a patch that is a record."""
+    if patch.header.get("kind") != literal(ANSWERS):
+        return None
+    try:
+        rows = json.loads(text_of(patch.header["body"]))
+        return [
+            OperatorResult(int(at), str(of), str(version), tuple(arguments), b64decode(answer))
+            for at, of, version, arguments, answer in rows
+        ]
+    except (KeyError, ValueError, TypeError) as error:
+        raise _no_record(patch, error) from None
+
+
+def _no_record(patch: Patch, error: Exception) -> StorageFault:
+    found = f"the transaction of line {patch.line} is no record: {type(error).__name__} {error}"
+    return StorageFault("the log of the provider", found, "read it again")
+
+
 def record_of(patch: Patch, before: Mapping[str, Row]) -> ReplicatedRecord:
     """The record that a patch was made of; `before`: the records of current documents, by graph. Raises
     `DocumentRejected` and `StorageFault` for what is none."""
@@ -102,6 +140,5 @@ def record_of(patch: Patch, before: Mapping[str, Row]) -> ReplicatedRecord:
         else:
             body = b64decode(header["body"])
     except (KeyError, ValueError, TypeError) as error:
-        found = f"the transaction of line {patch.line} is no record: {type(error).__name__} {error}"
-        raise StorageFault("the log of the provider", found, "read it again") from None
+        raise _no_record(patch, error) from None
     return ReplicatedRecord(row._replace(body=body), attachments)
