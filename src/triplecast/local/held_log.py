@@ -26,6 +26,7 @@ from triplecast.local.held_state import (
     log_id,
     written_buckets,
 )
+from triplecast.local.record_log import LogGap
 from triplecast.model.events import Event, Removal, SchemaVersion
 from triplecast.model.publication import Publication
 from triplecast.outbox import Notification, OutboxReader
@@ -48,12 +49,13 @@ class HeldLog:
     """The log of one owner's subscriptions, from a position on. For one thread at a time."""
 
     def __init__(self, journal: JournalFile, outbox: OutboxReader, folder: Path, owner: str, position: int) -> None:
-        """Raises `StorageFault`. The outbox has all notifications of the owner."""
+        """The outbox has all notifications of registrations that are live there. Raises `StorageFault`."""
         self._journal = journal
         self._outbox = outbox
         self._owner = owner
-        self._sequence = 0
-        """Notifications up to here were read."""
+        self._seen = 0
+        """Notifications up to this sequence were read."""
+        self._epoch = outbox.state.epoch
         self._coming: dict[int, list[_Told]] = {}
         """What was told of positions beyond `position`."""
         self._rows: dict[Node, Counter[int]] = {}
@@ -116,9 +118,15 @@ class HeldLog:
         self._settle({*self._rows}, (), {*self._rows})
 
     def _read_notifications(self) -> None:
-        for each in self._outbox.notifications(self._sequence, owner=self._owner):
-            self._sequence = each.sequence
+        """Raises `LogGap` where some were pruned that were not read, or the outbox is another one."""
+        last = self._outbox.state.sequence
+        for each in self._outbox.notifications(self._seen, owner=self._owner):
             self._coming.setdefault(each.position, []).append(_told(each, self._owner))
+            last = max(last, each.sequence)
+        state = self._outbox.state
+        if state.epoch != self._epoch or (state.pruned > self._seen and self._seen > 0):
+            raise LogGap
+        self._seen = last
 
     def _told_between(self, quiet: list[int], before: int, ends: dict[int, int]) -> Iterator[Patch]:
         """What was told between two events, at once: one registration takes another's place there."""

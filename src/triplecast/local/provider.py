@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from triplecast.engine import Engine, Subscribed
-from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
+from triplecast.errors import InputError
 from triplecast.journal import JournalFile, read_clock, system_clock, time_text
 from triplecast.journal.record import REPLICATES
 from triplecast.journal.records import DATABASE
@@ -16,9 +16,10 @@ from triplecast.local.closure import Node
 from triplecast.local.descriptions import describe
 from triplecast.local.held_log import HeldLog
 from triplecast.local.record_log import LogGap, follow_records
-from triplecast.model.subscription import FOREVER, REPOSITORY, Subscription
+from triplecast.model.subscription import FOREVER, REPOSITORY, Registration, Subscription
 from triplecast.outbox import OutboxReader, UndecidedPair
 from triplecast.patch import write_patch
+from triplecast.registry.registry import Refusal
 from triplecast.repository import QUERY_STEPS, QueryAnswer, Repository, Store, query_store
 
 
@@ -49,9 +50,11 @@ class Provider(Protocol):
         """Everything that the provider's journal says beyond a position, and what operators gave for what was published
         beyond `settled`. Raises `LogGap` as `changes` does."""
 
-    def subscribe(self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]) -> list[Subscribed]:
-        """Register subscriptions of an owner without end, and end those of some ids, in repository scope. Raises what
-        `Engine.subscribe` raises."""
+    def subscribe(
+        self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]
+    ) -> list[Subscribed | Refusal]:
+        """Register subscriptions of an owner without an end, and end those of some ids; return what became of each. One
+        whose id is among the `ended` takes its place, unless it is refused. Raises `FolderLocked`."""
 
     def subscriptions(self, owner: str) -> list[Subscription]:
         """The live subscriptions of an owner."""
@@ -115,20 +118,20 @@ class FolderProvider:
     def records(self, after: int, id: str, settled: int) -> Iterator[bytes]:
         return map(write_patch, follow_records(self._journal, after, id, settled))
 
-    def subscribe(self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]) -> list[Subscribed]:
+    def subscribe(
+        self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]
+    ) -> list[Subscribed | Refusal]:
         with self._writer() as engine:
-            subscribed = []
-            for outcome in engine.subscribe_many(subscriptions, lease=FOREVER):
-                if isinstance(outcome, QuerySyntaxError | QueryRefused | InputError):
-                    raise outcome
-                subscribed.append(outcome)
+            before = {each.name: each for each in self.subscriptions(owner)}
             for name in ended:
                 engine.unsubscribe(name)
-        return subscribed
+            outcomes = engine.subscribe_many(subscriptions, FOREVER)
+            refused = {each.name for each, found in zip(subscriptions, outcomes, strict=True) if _is_refusal(found)}
+            engine.subscribe_many([before[name] for name in ended if name in refused], FOREVER)
+        return outcomes
 
     def subscriptions(self, owner: str) -> list[Subscription]:
-        live = (each.subscription for each in self._journal.live_registrations())
-        return [each for each in live if each.owner == owner and each.scope == REPOSITORY]
+        return [each.subscription for each in self._registrations(owner)]
 
     def undecided(self, owner: str, after: int) -> list[UndecidedPair]:
         return [each for each in self._outbox.undecided(after) if each.owner == owner]
@@ -149,10 +152,26 @@ class FolderProvider:
         """The log at a position; without one, where it is or at the present."""
         log = self._log if self._log_owner == owner else None
         if log is None or position not in (None, log.position):
+            self._tell_again(owner, position)
             at = self.position() if position is None else position
             log = HeldLog(self._journal, self._outbox, self._folder, owner, at)
             self._log, self._log_owner = log, owner
         return log
+
+    def _tell_again(self, owner: str, position: int | None) -> None:
+        """Register anew what has lost notifications by pruning: the first one that it gets then tells all. Raises
+        `LogGap` where somebody wants to go on from a position before."""
+        state = self._outbox.state
+        live = self._registrations(owner) if state.pruned else []
+        lost = [each.subscription for each in live if each.id <= state.forgotten]
+        if lost:
+            self.subscribe(owner, lost, [each.name for each in lost])
+            if position is not None:
+                raise LogGap
+
+    def _registrations(self, owner: str) -> list[Registration]:
+        live = self._journal.live_registrations()
+        return [each for each in live if each.subscription.owner == owner and each.subscription.scope == REPOSITORY]
 
     def _store(self) -> Store:
         """All documents at present."""
@@ -171,6 +190,10 @@ class FolderProvider:
         else:
             with Engine.open(folder) as engine:
                 yield engine
+
+
+def _is_refusal(outcome: Subscribed | Refusal) -> bool:
+    return not isinstance(outcome, Subscribed)
 
 
 def _replicated(folder: Path) -> str | None:

@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from threading import RLock
-from typing import NamedTuple
 
 from triplecast.engine import Engine, Receipt, Subscribed
 from triplecast.engine.querying import Answer
 from triplecast.errors import InputError, StorageFault
 from triplecast.journal import Clock, FileState, JournalFile, system_clock
+from triplecast.local.browsing import Browser
 from triplecast.local.descriptions import HELD
 from triplecast.local.held_state import CONTROL
+from triplecast.local.holding import Holder, read_held
 from triplecast.local.provider import FolderProvider, Provider
 from triplecast.local.receiver import OutOfStep, Receiver
 from triplecast.local.record_log import LogGap
 from triplecast.model.subscription import REPOSITORY, Subscription
 from triplecast.operators.operator_set import Declared
+from triplecast.outbox import UndecidedPair
+from triplecast.registry.registry import Refusal
 from triplecast.repository import QUERY_STEPS
 
 ATTEMPTS = 3
 """How often the log is asked for without coming further, before a snapshot is; and how often that is."""
 OWNER = f"{CONTROL}:owner"
 PROVIDER = f"{CONTROL}:provider"
-
-
-class Holder(NamedTuple):
-    """Why a resource is held."""
-
-    subscription: str
-    """Whose rows name it, or what refers to it."""
-    path: tuple[str, ...]
-    """The resources from the one that the rows name to this one, by strong references; both included."""
 
 
 class LocalRepository:
@@ -111,8 +105,10 @@ class LocalRepository:
         another process writes to the provider."""
         with self._lock:
             name = id if id is not None else self._free_name()
-            (subscribed,) = self.provider.subscribe(self.owner, [self._own(name, text, language, entailment)], ())
-            return subscribed
+            (outcome,) = self.provider.subscribe(self.owner, [self._own(name, text, language, entailment)], ())
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
 
     def unsubscribe(self, id: str) -> None:
         """Hold no longer what only this subscription does. Raises what `Engine.unsubscribe` raises."""
@@ -123,6 +119,31 @@ class LocalRepository:
         """Those at the provider, by id."""
         start = len(self.owner) + 1
         return {each.name[start:]: each for each in self.provider.subscriptions(self.owner)}
+
+    def replace_subscriptions(self, wanted: Mapping[str, Subscription]) -> dict[str, Subscribed | Refusal]:
+        """Have these subscriptions at the provider, by id, and no others. Return what became of those that are new or
+        changed: of one that is refused, its earlier text stays. Raises `FolderLocked` and `StorageFault`."""
+        with self._lock:
+            owned = {id: self._own(id, each.text, each.language, each.entailment) for id, each in wanted.items()}
+            known = self.subscriptions()
+            ended = [each.name for id, each in known.items() if owned.get(id) != each]
+            added = {id: each for id, each in owned.items() if known.get(id) != each}
+            if not added and not ended:
+                return {}
+            return dict(zip(added, self.provider.subscribe(self.owner, [*added.values()], ended), strict=True))
+
+    def holders(self, iri: str) -> list[Holder]:
+        """Who holds a resource: each subscription whose rows name it, or one that refers to it by strong references.
+        Empty for what is not held."""
+        return read_held(self._journal).holders(iri if iri.startswith("_:") else f"<{iri}>")
+
+    def browse(self) -> Browser:
+        """Look around at the provider; `subscribe` takes the `Browser.selection` made there."""
+        return Browser(self.provider)
+
+    def undecided(self, after: int = 0) -> list[UndecidedPair]:
+        """What the provider could not decide of the subscriptions here at its positions beyond `after`."""
+        return self.provider.undecided(self.owner, after)
 
     def sync(self) -> int:
         """Come to where the provider is; return that position. What arrives damaged, twice, out of order or not at all
