@@ -263,7 +263,7 @@ class HeldLog:
         return {
             **header,
             "position": literal(str(position)),
-            "digest": literal(self.digests.text),
+            "digest": literal(self.digests.text_at(position, self._id)),
             **(more or {}),
         }
 
@@ -288,7 +288,7 @@ def _rows_of(node: Node, before: Held, after: Held) -> list[PatchRow]:
     rows = []
     for is_added, names in ((False, {*before.names} - {*after.names}), (True, {*after.names} - {*before.names})):
         for name in sorted(names):
-            rows.append(_control_row(is_added, node, HELD_BY, literal(name)))
+            rows.append(_control_row(is_added, f"<{held_graph(node)}>", HELD_BY, literal(name)))
     return [*rows, *rows_between(held_graph(node), before.lines, after.lines)]
 
 

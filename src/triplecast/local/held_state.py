@@ -49,10 +49,9 @@ class Digests:
         place = bucket_of(graph)
         self.numbers[place] = (self.numbers[place] - _number(graph, before) + _number(graph, after)) % _MODULUS
 
-    @property
-    def text(self) -> str:
-        """Of all buckets together."""
-        return sha256(self.written.encode()).hexdigest()[:32]
+    def text_at(self, position: int, id: str) -> str:
+        """Of all buckets together, and of the place in the log that they are of."""
+        return sha256(f"{position} {id} {self.written}".encode()).hexdigest()[:32]
 
     @property
     def written(self) -> str:

@@ -11,7 +11,7 @@ from triplecast.crash_points import reach
 from triplecast.engine import Engine
 from triplecast.errors import DocumentRejected
 from triplecast.journal import BYTES_AT_ONCE, FileState, JournalFile
-from triplecast.local.descriptions import HELD, draft_of, held_graph
+from triplecast.local.descriptions import HELD, draft_of
 from triplecast.local.held_state import CONTROL, HELD_BY, NOTHING, STRONG_KEY, Digests, Held, bucket_of, buckets_of
 from triplecast.model.publication import Draft
 from triplecast.patch import GraphChange, Patch, changes_of, read_patches, text_of
@@ -172,7 +172,7 @@ class _Step:
             digests.replace(graph, before[graph], held)
             if held.quads != before[graph].quads:
                 changes.append(graph if draft is None else draft)
-        if digests.text != place.digest:
+        if digests.text_at(place.position, place.id) != place.digest:
             raise OutOfStep(f"what is held at position {place.position} has another digest than the provider's")
         self._changes += changes
         self._now.update(after)
@@ -211,8 +211,8 @@ def _effect(change: GraphChange, patch: Patch) -> _Effect:
     if change.graph.startswith(HELD):
         return _Effect(change.graph, change.is_added, change.line, None)
     subject, predicate, end = change.line[:-3].decode().split(" ", 2)
-    if change.graph == CONTROL and predicate == HELD_BY:
-        return _Effect(held_graph(subject), change.is_added, None, text_of(end))
+    if change.graph == CONTROL and predicate == HELD_BY and subject.startswith(f"<{HELD}"):
+        return _Effect(subject[1:-1], change.is_added, None, text_of(end))
     if change.graph == CONTROL and predicate == STRONG:
         return _Effect(STRONG_KEY, change.is_added, None, subject)
     raise ValueError(f"line {patch.line}: a row about <{change.graph}> is none of a local repository")

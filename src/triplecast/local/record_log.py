@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 
 from triplecast.errors import StorageFault
 from triplecast.journal import BYTES_AT_ONCE, JournalFile, ReplicatedRecord
@@ -42,7 +43,7 @@ def follow_records(journal: JournalFile, after: int, id: str, settled: int) -> I
         records = journal.records(after, head, BYTES_AT_ONCE)
         last = records[-1].row.position if records else after
         if results := journal.operator_results(settled, last):
-            yield Patch({"kind": literal(ANSWERS), "body": literal(_written(results))}, ())
+            yield Patch({"kind": literal(ANSWERS), **_sealed("body", _written(results))}, ())
         if not records:
             return
         yield from _patches(journal, records, after, id)
@@ -86,7 +87,7 @@ def _patch(record: ReplicatedRecord, id: str, before_id: str, before: Row | None
     if row.kind != Kind.PUBLICATION:
         header["body"] = literal(b64encode(row.body).decode())
     if attachments:
-        header["attachments"] = literal(json.dumps([[iri, b64encode(body).decode()] for iri, body in attachments]))
+        header |= _sealed("attachments", json.dumps([[iri, b64encode(body).decode()] for iri, body in attachments]))
     rows = rows_of(_quads(before), _quads(row if row.kind == Kind.PUBLICATION else None)) if of_document else ()
     return Patch(header, tuple(rows))
 
@@ -109,13 +110,25 @@ def results_of(patch: Patch) -> list[OperatorResult] | None:
     if patch.header.get("kind") != literal(ANSWERS):
         return None
     try:
-        rows = json.loads(text_of(patch.header["body"]))
+        rows = json.loads(_opened("body", {name: text_of(term) for name, term in patch.header.items()}))
         return [
             OperatorResult(int(at), str(of), str(version), tuple(arguments), b64decode(answer))
             for at, of, version, arguments, answer in rows
         ]
     except (KeyError, ValueError, TypeError) as error:
         raise _no_record(patch, error) from None
+
+
+def _sealed(name: str, text: str) -> dict[str, str]:
+    """A header, and its digest where the record has none of it."""
+    return {name: literal(text), f"{name}-digest": literal(sha256(text.encode()).hexdigest())}
+
+
+def _opened(name: str, header: Mapping[str, str]) -> str:
+    """The text that was `_sealed`. Raises ValueError for another one."""
+    if sha256(header[name].encode()).hexdigest() != header[f"{name}-digest"]:
+        raise ValueError(f"{name} is not what its digest is of")
+    return header[name]
 
 
 def _no_record(patch: Patch, error: Exception) -> StorageFault:
@@ -134,7 +147,7 @@ def record_of(patch: Patch, before: Mapping[str, Row]) -> ReplicatedRecord:
         row = Row(Position(int(header["position"])), int(kind), name, number, at, flags, digest, crc, b"")
         attachments: Attachments = ()
         if "attachments" in header:
-            attachments = tuple((iri, b64decode(body)) for iri, body in json.loads(header["attachments"]))
+            attachments = tuple((iri, b64decode(body)) for iri, body in json.loads(_opened("attachments", header)))
         if kind == Kind.PUBLICATION:
             body = lines_of(name, patch.apply(_quads(before.get(name))), is_dataset(row))
         else:

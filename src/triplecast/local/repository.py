@@ -151,11 +151,14 @@ class LocalRepository:
 
         Raises `StorageFault` where even that does not arrive whole; what was taken until then stays."""
         with self._lock:
-            receiver, self._receiver = self._receiver or Receiver(self.engine, self._journal), None
+            receiver, self._receiver = self._state(), None
             wanted = self.provider.position()
+            if wanted == 0:
+                return receiver.position
             self._follow(receiver, wanted)
             if receiver.position < wanted or receiver.digests.written != self.provider.digests(self.owner):
                 self._fetch(receiver)
+                self._follow(receiver, wanted)
             self._receiver = receiver
             return receiver.position
 
