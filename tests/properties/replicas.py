@@ -84,7 +84,9 @@ class World:
             place = self.provider
             if number == LOCALS - 1 and (self.replica_folder / "journal.sqlite").exists():
                 place = self.replica_folder
-            found = LocalRepository.open(self.folder / f"local{number}", Faulty(self, place), self.clock)
+            found = LocalRepository.open(
+                self.folder / f"local{number}", Faulty(self, place), self.clock, self.source.randbytes
+            )
             self.locals[number] = found
         return found
 
@@ -258,10 +260,12 @@ class World:
         for number in range(LOCALS):
             repository = self.local(number)
             repository.sync()
-            assert repository.behind == 0, f"{where}: local {number} is behind {repository.position} {repository.provider.position()}"
+            assert repository.behind == 0, (
+                f"{where}: local {number} is behind {repository.position} {repository.provider.position()}"
+            )
             found = held_by(repository)
             wanted = expected(lines, self.subscribed[number], strong)
-            assert found == wanted, f"{where}: local {number}\nhas   {found}\nwants {wanted}"
+            assert found == wanted, f"{where}: local {number}: {differences(found, wanted)}"
             assert local_documents(repository) == self.own[number], f"{where}: documents of local {number}"
             self.seen["held"] += len(found)
             with JournalFile.read_only(self.folder / f"local{number}") as journal:
@@ -331,6 +335,11 @@ def held_by(repository: LocalRepository) -> Held:
         node_of_graph(graph): (frozenset(receiver.names.get(graph, ())), canonical(triples.get(graph, ())))
         for graph in graphs
     }
+
+
+def differences(found: Held, wanted: Held) -> str:
+    nodes = sorted(node for node in {*found, *wanted} if found.get(node) != wanted.get(node))
+    return "".join(f"\n{node}\n  has {found.get(node)}\n  wants {wanted.get(node)}" for node in nodes)
 
 
 def local_documents(repository: LocalRepository) -> dict[str, str]:

@@ -97,7 +97,7 @@ class FolderProvider:
         return str(self._folder)
 
     def position(self) -> int:
-        return self._journal.quiet_upto(self._outbox.state.progress)
+        return self._journal.quiet_upto(self._outbox.settled_upto())
 
     def changes(self, owner: str, after: int, id: str) -> Iterator[bytes]:
         log = self._log_of(owner, after)
