@@ -22,6 +22,7 @@ from triplecast.engine.previews import Preview, admit_preview, explain_document,
 from triplecast.engine.publishing import Publishing
 from triplecast.engine.querying import Answer, Querying
 from triplecast.engine.receipt import LoadedSchema, LoadedTaxonomy, Receipt, Statistics
+from triplecast.engine.taking import Taking
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
 from triplecast.explain import Explanation, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
@@ -29,11 +30,9 @@ from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.document import document_of
 from triplecast.ingest.document_files import parse_schema, parse_taxonomy
-from triplecast.journal import Clock, Journal, Rejected, ReplicatedRecord, read_clock, system_clock, time_text
+from triplecast.journal import Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
-from triplecast.model.answers import OperatorResult
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
-from triplecast.model.publication import Draft, FileState
 from triplecast.model.subscription import API, BROAD_PER_OWNER, SCOPES, Subscription, check_subscriptions, read_lease
 from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
@@ -129,6 +128,7 @@ class Engine:
         self._publishing = Publishing(self._lock, self._parser, journal, self._registry, self._matching)
         parts = (self._matching, self._querying, self._parser, self._asker, matcher, self._explainer, outbox)
         self._opened = Opened(self, self._lock, journal, parts)
+        self.taking = Taking(self._opened, self._lock, journal, self._registry, self._publishing, matcher, self._asker)
         for line in self._upkeep.open():
             warnings.warn(line, OperatorWarning, stacklevel=4)
         self._match_accepted()
@@ -286,26 +286,6 @@ class Engine:
             self._match_accepted()
             removal = self._journal.remove(graph)
             return None if removal is None else self._publishing.removed(removal)
-
-    def take_changes(
-        self, changes: Sequence[Draft | str], sources: Mapping[str, FileState], gone: Sequence[str] = ()
-    ) -> None:
-        """Take documents, and removals of graphs, from another folder, in one step with where they came from; match
-        them. It is what `triplecast.LocalRepository` is made of. Raises `StorageFault`."""
-        with self._opened.locked():
-            self._match_accepted()
-            self._journal.commit_changes(changes, sources, gone)
-            self._match_accepted()
-
-    def take_records(self, records: Sequence[ReplicatedRecord], results: Sequence[OperatorResult] = ()) -> None:
-        """Take the records that follow in the journal that this folder replicates, and what operators gave there; match
-        them. It is what `triplecast.Replica` is made of. Raises `StorageFault`."""
-        with self._opened.locked():
-            self._journal.keep_results(results)
-            self._journal.take_records(records)
-            self._operators = self._declared.with_recorded(self._journal.operators())
-            self._matcher.operators = self._asker.performer.operators = self._operators
-            self._match_accepted()
 
     # ---- asking -----------------------------------------------------------------------------------------------------
 

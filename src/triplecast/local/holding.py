@@ -89,5 +89,5 @@ def collect_garbage(folder: Path, clock: Clock = system_clock) -> list[Node]:
         held = read_held(journal)
         lost = sorted({*held.nodes} - {*held.first_holders()})
         if lost:
-            engine.take_changes([held_graph(node) for node in lost], {})
+            engine.taking.changes([held_graph(node) for node in lost], {})
     return lost

@@ -16,7 +16,7 @@ from triplecast.local.closure import Node
 from triplecast.local.descriptions import describe
 from triplecast.local.held_log import HeldLog
 from triplecast.local.record_log import LogGap, follow_records
-from triplecast.model.subscription import FOREVER, REPOSITORY, Registration, Subscription
+from triplecast.model.subscription import REPOSITORY, Registration, Subscription
 from triplecast.outbox import OutboxReader, UndecidedPair
 from triplecast.patch import write_patch
 from triplecast.registry.registry import Refusal
@@ -122,13 +122,7 @@ class FolderProvider:
         self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]
     ) -> list[Subscribed | Refusal]:
         with self._writer() as engine:
-            before = {each.name: each for each in self.subscriptions(owner)}
-            for name in ended:
-                engine.unsubscribe(name)
-            outcomes = engine.subscribe_many(subscriptions, FOREVER)
-            refused = {each.name for each, found in zip(subscriptions, outcomes, strict=True) if _is_refusal(found)}
-            engine.subscribe_many([before[name] for name in ended if name in refused], FOREVER)
-        return outcomes
+            return engine.taking.subscriptions(subscriptions, ended)
 
     def subscriptions(self, owner: str) -> list[Subscription]:
         return [each.subscription for each in self._registrations(owner)]
@@ -190,10 +184,6 @@ class FolderProvider:
         else:
             with Engine.open(folder) as engine:
                 yield engine
-
-
-def _is_refusal(outcome: Subscribed | Refusal) -> bool:
-    return not isinstance(outcome, Subscribed)
 
 
 def _replicated(folder: Path) -> str | None:

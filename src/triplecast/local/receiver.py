@@ -111,7 +111,7 @@ class Receiver:
         sources = {graph: FileState(0, 0, b"", json.dumps(names)) for graph, names in changed.items() if names}
         sources[CONTROL] = FileState(place.position, 0, b"", place.id)
         reach("local.taken")
-        self._engine.take_changes(changes, sources, [graph for graph, names in changed.items() if not names])
+        self._engine.taking.changes(changes, sources, [graph for graph, names in changed.items() if not names])
         reach("local.committed")
         self.position, self.id, self.digests = place.position, place.id, digests
         for graph, names in changed.items():

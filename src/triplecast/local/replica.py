@@ -106,7 +106,7 @@ class Replica:
 
     def _commit(self, taken: _Taken) -> None:
         if taken.records or taken.results:
-            self.engine.take_records(taken.records, taken.results)
+            self.engine.taking.records(taken.records, taken.results)
         taken.records, taken.results, taken.size = [], [], 0
 
 

@@ -80,7 +80,7 @@ class LocalRepository:
             owner = sources[OWNER].outcome if OWNER in sources else f"local-{randomness(8).hex()}"
             if OWNER not in sources or known != source.place:
                 names = {OWNER: owner, PROVIDER: source.place}
-                engine.take_changes((), {name: FileState(0, 0, b"", value) for name, value in names.items()})
+                engine.taking.changes((), {name: FileState(0, 0, b"", value) for name, value in names.items()})
             opened.pop_all()
         return cls(engine, journal, source, owner)
 

@@ -11,6 +11,7 @@ from pyoxigraph import RdfFormat, parse
 from triplecast.errors import DocumentRejected
 from triplecast.ingest.gate import GATE
 from triplecast.ingest.rdf import write_lines
+from triplecast.ingest.syntax_faults import unreadable
 from triplecast.model.algebra import from_ntriples
 from triplecast.patch.patch import Patch, PatchRow
 
@@ -18,7 +19,9 @@ CODES = ("A", "D", "H", "PA", "PD", "TA", "TC", "TX")
 LONGEST_HEADER = 1_000
 """Rows of one header."""
 _HEADER = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)\s+(\S.*?)\s*\.", re.DOTALL)
-_PREFIX = re.compile(r"""("[^"\\]*"|'[^'\\]*'|[A-Za-z][\w.-]*|:|[A-Za-z][\w.-]*:)(\s+<[^<>"{}|^`\\\s]*>){0,2}\s*\.""")
+_NAME, _IRI = r"(?:\"[^\"\\]*\"|'[^'\\]*'|[A-Za-z][\w.-]*:?|:)", r"\s+<[^<>\"{}|^`\\\s]*>"
+_PREFIXES = {"PA": re.compile(rf"{_NAME}(?:{_IRI}){{1,2}}\s*\."), "PD": re.compile(rf"{_NAME}(?:{_IRI})?\s*\.")}
+"""Both may name a graph."""
 _BLANK_IRI = re.compile(rb'"(?:[^"\\]++|\\.)*+"|<_:([^<> ]*)>', re.DOTALL)
 """``<_:label>`` is a blank node too; literals are passed over."""
 
@@ -36,6 +39,10 @@ class _Reader:
     """The state of reading one text: between patches, in a header, or in a transaction."""
 
     def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin between two patches."""
         self._header: dict[str, str] = {}
         self._first = 0
         """The line at which the patch begins."""
@@ -65,8 +72,9 @@ class _Reader:
             elif code == "H":
                 self._add_header(rest, number)
             elif code in ("PA", "PD"):
-                if not _PREFIX.fullmatch(rest):
-                    _refuse(f"{code} is to have a prefix and an IRI", f'write {code} "ex" <https://…/> .', number)
+                if not _PREFIXES[code].fullmatch(rest):
+                    form = '"ex" <https://…/> .' if code == "PA" else '"ex" .'
+                    _refuse(f"{code} has no prefix, or not its IRI", f"write {code} {form}", number)
             elif rest != ".":
                 _refuse(f"{code} is to be followed by a full stop alone", f"write {code} .", number)
             elif code == "TX":
@@ -115,7 +123,7 @@ class _Reader:
             _refuse(f"{code} ends no transaction", "begin one with TX .", number)
         rows = tuple(map(PatchRow, self._signs, self._quads()))
         patch = Patch(self._header, rows, self._first) if code == "TC" else None
-        self.__init__()  # type: ignore[misc]
+        self._forget()
         return patch
 
     def _quads(self) -> list[bytes]:
@@ -128,8 +136,9 @@ class _Reader:
             return write_lines(quads, len(data), GATE, dataset=True)
         except SyntaxError as error:
             row = min(max((error.lineno or 1) - 1, 0), len(self._places) - 1)
-            message = str(error.msg).partition(" on line ")[0].partition(" at line ")[0]
-            raise _rejected(f"the row is no quad: {message}", "write N-Quads", self._places[row]) from None
+            fault = unreadable(error, RdfFormat.N_QUADS, data)
+            found = fault.reason.removeprefix("not N-Quads: ")
+            raise _rejected(f"the row is no quad: {found}", "write it as N-Quads has it", self._places[row]) from None
         except DocumentRejected as error:
             error.line = error.line or self._places[0]
             raise
