@@ -15,7 +15,6 @@ from triplecast.journal.leases import read_leases
 from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt, read_results
 from triplecast.journal.record import (
     ENDS,
-    EVENTS,
     JOURNAL,
     LONGEST_SPAN,
     REGISTRY_KINDS,
@@ -168,11 +167,11 @@ class JournalFile(Records, JournalReader):
         return int(rows[0][0]) if rows else None
 
     def quiet_upto(self, after: int) -> int:
-        """Up to where, beyond `after`, nothing happens that is evaluated: no event, and no subscription of repository
-        scope begins."""
+        """Up to where, beyond `after`, nothing happens that changes an answer: no document or taxonomy comes or goes,
+        and no subscription of repository scope begins."""
         if SCOPE_SETTING not in self.settings():
             return self.head()
-        kinds = ", ".join(str(int(kind)) for kind in (*EVENTS, Kind.SUBSCRIPTION))
+        kinds = ", ".join(str(int(kind)) for kind in (Kind.PUBLICATION, Kind.REMOVAL, Kind.TAXONOMY, Kind.SUBSCRIPTION))
         statement = f"SELECT * FROM record WHERE position > ? AND kind IN ({kinds}) ORDER BY position"
         with self._database.reading(), closing(self._database.each(statement, (after,))) as rows:
             for row in self._verified(rows):
