@@ -131,17 +131,22 @@ class _Taken:
             if results is not None:
                 self.results += results
                 continue
-            position = int(text_of(patch.header["position"])) if "position" in patch.header else 0
-            if 0 < position <= self._position:
+            try:
+                position, id, name = (patch.header[key] for key in ("position", "id", "name"))
+                number, graph = int(text_of(position)), text_of(name)
+            except (KeyError, ValueError) as error:
+                found = f"the transaction is no record: {type(error).__name__} {error}"
+                raise DocumentRejected("patch", found, "read it again", patch.line) from None
+            if 0 < number <= self._position:
                 continue
             if patch.header.get("prev") != self._id:
-                found = f"record {position} does not follow record {self._position}"
+                found = f"record {number} does not follow record {self._position}"
                 raise DocumentRejected("patch", found, "read it again", patch.line)
-            self._look_up(text_of(patch.header.get("name", '""')))
+            self._look_up(graph)
             record = record_of(patch, self._documents)
             self.records.append(record)
             self.size += len(text)
-            self._position, self._id = position, patch.header["id"]
+            self._position, self._id = number, id
             note(self._documents, record.row)
 
     def _look_up(self, graph: str) -> None:
