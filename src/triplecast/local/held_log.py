@@ -35,7 +35,7 @@ from triplecast.repository import Repository
 from triplecast.schema.schema import STRONG, TRUE
 
 
-class _Told(NamedTuple):
+class _RowsTold(NamedTuple):
     """What one event did to the rows of one registration."""
 
     registration: int
@@ -56,7 +56,7 @@ class HeldLog:
         self._seen = 0
         """Notifications up to this sequence were read."""
         self._epoch = outbox.state.epoch
-        self._coming: dict[int, list[_Told]] = {}
+        self._coming: dict[int, list[_RowsTold]] = {}
         """What was told of positions beyond `position`."""
         self._rows: dict[Node, Counter[int]] = {}
         """In how many rows of each registration a resource is."""
@@ -183,7 +183,7 @@ class HeldLog:
             found |= {node for node, rows in self._rows.items() if not ended.isdisjoint(rows)}
         return found
 
-    def _count(self, told: Iterable[_Told]) -> None:
+    def _count(self, told: Iterable[_RowsTold]) -> None:
         for each in told:
             self._names[each.registration] = each.name
             for node, more in each.added.items():
@@ -268,14 +268,14 @@ class HeldLog:
         }
 
 
-def _told(notification: Notification, owner: str) -> _Told:
+def _told(notification: Notification, owner: str) -> _RowsTold:
     rows = json.loads(notification.json)
     if isinstance(rows, dict):
         added, removed = rows["added"], rows["removed"]
     else:
         added, removed = ([], rows) if notification.change == "removed" else (rows, [])
     name = notification.subscription.removeprefix(f"{owner}/")
-    return _Told(notification.registration, name, _resources(added), _resources(removed))
+    return _RowsTold(notification.registration, name, _resources(added), _resources(removed))
 
 
 def _resources(rows: Iterable[dict[str, str]]) -> Counter[Node]:

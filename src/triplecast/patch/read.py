@@ -32,10 +32,10 @@ def read_patches(data: bytes) -> Iterator[Patch]:
     Header rows come before the first transaction that they are of. Raises `DocumentRejected` with the line, where
     reading comes there: what was yielded before is sound.
     """
-    return _Reader().read(data)
+    return _PatchReader().read(data)
 
 
-class _Reader:
+class _PatchReader:
     """The state of reading one text: between patches, in a header, or in a transaction."""
 
     def __init__(self) -> None:
