@@ -140,11 +140,6 @@ class Engine:
                 self._upkeep.close()
                 self._opened.close()
 
-    @property
-    def folder(self) -> Path | None:
-        """Where it is; None in memory."""
-        return None if self._journal.where == "memory" else Path(self._journal.where).parent
-
     def __enter__(self) -> Engine:
         self._opened.check()
         return self

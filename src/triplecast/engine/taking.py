@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from threading import RLock
 
 from triplecast.engine.opened import Opened
@@ -37,6 +38,12 @@ class Taking:
         self._publishing = publishing
         self._matcher = matcher
         self._asker = asker
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the engine is; None in memory."""
+        path = Path(self._journal.where)
+        return path.parent if path.is_absolute() else None
 
     def changes(
         self, changes: Sequence[Draft | str], sources: Mapping[str, FileState], gone: Sequence[str] = ()

@@ -271,7 +271,7 @@ class HeldLog:
 def _told(notification: Notification, owner: str) -> _RowsTold:
     rows = json.loads(notification.json)
     if isinstance(rows, dict):
-        added, removed = rows["added"], rows["removed"]
+        added, removed = rows.get("added", ()), rows.get("removed", ())
     else:
         added, removed = ([], rows) if notification.change == "removed" else (rows, [])
     name = notification.subscription.removeprefix(f"{owner}/")

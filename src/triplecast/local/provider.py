@@ -80,7 +80,7 @@ class FolderProvider:
     def __init__(self, folder: Path | str | Engine) -> None:
         """Raises `InputError` for a folder without a journal, and for an engine in memory."""
         self._engine = folder if isinstance(folder, Engine) else None
-        path = folder.folder if isinstance(folder, Engine) else Path(folder).absolute()
+        path = folder.taking.folder if isinstance(folder, Engine) else Path(folder).absolute()
         if path is None:
             raise InputError("an engine in memory is no provider", "make one with Engine.open(folder)")
         if not (path / DATABASE).exists():
@@ -146,6 +146,7 @@ class FolderProvider:
         """The log at a position; without one, where it is or at the present."""
         log = self._log if self._log_owner == owner else None
         if log is None or position not in (None, log.position):
+            self._log = None
             self._tell_again(owner, position)
             at = self.position() if position is None else position
             log = HeldLog(self._journal, self._outbox, self._folder, owner, at)

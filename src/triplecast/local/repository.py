@@ -126,8 +126,9 @@ class LocalRepository:
         with self._lock:
             owned = {id: self._own(id, each.text, each.language, each.entailment) for id, each in wanted.items()}
             known = self.subscriptions()
-            ended = [each.name for id, each in known.items() if owned.get(id) != each]
-            added = {id: each for id, each in owned.items() if known.get(id) != each}
+            same = {id for id, each in owned.items() if id in known and _says(known[id]) == _says(each)}
+            ended = [each.name for id, each in known.items() if id not in same]
+            added = {id: each for id, each in owned.items() if id not in same}
             if not added and not ended:
                 return {}
             return dict(zip(added, self.provider.subscribe(self.owner, [*added.values()], ended), strict=True))
@@ -155,10 +156,11 @@ class LocalRepository:
             wanted = self.provider.position()
             if wanted == 0:
                 return receiver.position
-            self._follow(receiver, wanted)
-            if receiver.position < wanted or receiver.digests.written != self.provider.digests(self.owner):
-                self._fetch(receiver)
+            for _ in range(ATTEMPTS):
                 self._follow(receiver, wanted)
+                if receiver.position >= wanted and receiver.digests.written == self.provider.digests(self.owner):
+                    break
+                self._fetch(receiver)
             self._receiver = receiver
             return receiver.position
 
@@ -232,3 +234,8 @@ class LocalRepository:
         if graph.startswith(HELD):
             raise InputError(f"{graph} is of the provider", "unsubscribe what holds it")
         return self.engine.remove(graph)
+
+
+def _says(subscription: Subscription) -> tuple[str | None, ...]:
+    """What makes a subscription another one."""
+    return subscription.text, subscription.language, subscription.entailment
