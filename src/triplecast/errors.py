@@ -131,7 +131,7 @@ class FolderLocked(TriplecastError):
 class ReplicaWritten(FolderLocked):
     """A write given to a replica."""
 
-    hint: str = "write there, or make this one a provider: triplecast replicate --promote"
+    hint: str = "write there, or make a provider of this one: triplecast replicate --into DIR --promote"
 
     def __str__(self) -> str:
         return f"{self.folder} is a replica of {self.holder}; {self.hint}"

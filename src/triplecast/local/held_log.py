@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.incremental.difference import DOCUMENTS
 from triplecast.journal import JournalFile
 from triplecast.local.closure import HeldSet, Node
 from triplecast.local.descriptions import Description, describe, held_graph
@@ -43,6 +44,8 @@ class _RowsTold(NamedTuple):
     added: Counter[Node]
     """How many rows more name a resource."""
     removed: Counter[Node]
+    is_whole: bool
+    """Whether `added` is all of the answer: of a first one, and of one that is told again."""
 
 
 class HeldLog:
@@ -178,6 +181,7 @@ class HeldLog:
     def _touched(self, positions: Sequence[int], ends: dict[int, int]) -> set[Node]:
         told = [each for position in positions for each in self._coming.get(position, ())]
         ended = {ends[position] for position in positions if position in ends}
+        ended |= {each.registration for each in told if each.is_whole}
         found = {node for each in told for node in (*each.added, *each.removed)}
         if ended:
             found |= {node for node, rows in self._rows.items() if not ended.isdisjoint(rows)}
@@ -186,6 +190,8 @@ class HeldLog:
     def _count(self, told: Iterable[_RowsTold]) -> None:
         for each in told:
             self._names[each.registration] = each.name
+            if each.is_whole:
+                self._end(each.registration)
             for node, more in each.added.items():
                 self._rows.setdefault(node, Counter())[each.registration] += more
             for node, fewer in each.removed.items():
@@ -275,7 +281,8 @@ def _told(notification: Notification, owner: str) -> _RowsTold:
     else:
         added, removed = ([], rows) if notification.change == "removed" else (rows, [])
     name = notification.subscription.removeprefix(f"{owner}/")
-    return _RowsTold(notification.registration, name, _resources(added), _resources(removed))
+    is_whole = notification.publication == DOCUMENTS
+    return _RowsTold(notification.registration, name, _resources(added), _resources(removed), is_whole)
 
 
 def _resources(rows: Iterable[dict[str, str]]) -> Counter[Node]:
