@@ -64,6 +64,7 @@ class HeldLog:
         self._rows: dict[Node, Counter[int]] = {}
         """In how many rows of each registration a resource is."""
         self._names: dict[int, str] = {}
+        """Of the registrations that have told rows."""
         self._held = HeldSet()
         self._documents: dict[Node, Held] = {}
         """What is held, by resource."""
@@ -181,7 +182,7 @@ class HeldLog:
     def _touched(self, positions: Sequence[int], ends: dict[int, int]) -> set[Node]:
         told = [each for position in positions for each in self._coming.get(position, ())]
         ended = {ends[position] for position in positions if position in ends}
-        ended |= {each.registration for each in told if each.is_whole}
+        ended |= {each.registration for each in told if each.is_whole and each.registration in self._names}
         found = {node for each in told for node in (*each.added, *each.removed)}
         if ended:
             found |= {node for node, rows in self._rows.items() if not ended.isdisjoint(rows)}
@@ -189,9 +190,9 @@ class HeldLog:
 
     def _count(self, told: Iterable[_RowsTold]) -> None:
         for each in told:
-            self._names[each.registration] = each.name
-            if each.is_whole:
+            if each.is_whole and each.registration in self._names:
                 self._end(each.registration)
+            self._names[each.registration] = each.name
             for node, more in each.added.items():
                 self._rows.setdefault(node, Counter())[each.registration] += more
             for node, fewer in each.removed.items():
