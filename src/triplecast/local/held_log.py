@@ -51,13 +51,16 @@ class _RowsTold(NamedTuple):
 class HeldLog:
     """The log of one owner's subscriptions, from a position on. For one thread at a time."""
 
-    def __init__(self, journal: JournalFile, outbox: OutboxReader, folder: Path, owner: str, position: int) -> None:
-        """The outbox has all notifications of registrations that are live there. Raises `StorageFault`."""
+    def __init__(
+        self, journal: JournalFile, outbox: OutboxReader, folder: Path, owner: str, position: int, pruned: int
+    ) -> None:
+        """No notification up to sequence `pruned` is one of a registration that is live at the position. Raises
+        `LogGap` where more was pruned meanwhile, and `StorageFault`."""
         self._journal = journal
         self._outbox = outbox
         self._owner = owner
-        self._seen = 0
-        """Notifications up to this sequence were read."""
+        self._seen = pruned
+        """Notifications up to this sequence were read, or are not needed."""
         self._epoch = outbox.state.epoch
         self._coming: dict[int, list[_RowsTold]] = {}
         """What was told of positions beyond `position`."""
@@ -128,7 +131,7 @@ class HeldLog:
             self._coming.setdefault(each.position, []).append(_told(each, self._owner))
             last = max(last, each.sequence)
         state = self._outbox.state
-        if state.epoch != self._epoch or (state.pruned > self._seen and self._seen > 0):
+        if state.epoch != self._epoch or state.pruned > self._seen:
             raise LogGap
         self._seen = last
 

@@ -41,10 +41,11 @@ class Provider(Protocol):
         `after` is not the one with this `id`."""
 
     def snapshot(self, owner: str, buckets: Collection[int] | None = None) -> bytes:
-        """All that they hold, or some buckets of it, as of the position that `changes` came to last, or now."""
+        """All that they hold, or some buckets of it, as of the position that `changes` came to last, or now. Raises
+        `LogGap` where that has to be asked again."""
 
     def digests(self, owner: str) -> str:
-        """Of each bucket, as of that position."""
+        """Of each bucket, as of that position. Raises `LogGap` likewise."""
 
     def records(self, after: int, id: str, settled: int) -> Iterator[bytes]:
         """Everything that the provider's journal says beyond a position, and what operators gave for what was published
@@ -147,15 +148,15 @@ class FolderProvider:
         log = self._log if self._log_owner == owner else None
         if log is None or position not in (None, log.position):
             self._log = None
-            self._tell_again(owner, position)
+            pruned = self._tell_again(owner, position)
             at = self.position() if position is None else position
-            log = HeldLog(self._journal, self._outbox, self._folder, owner, at)
+            log = HeldLog(self._journal, self._outbox, self._folder, owner, at, pruned)
             self._log, self._log_owner = log, owner
         return log
 
-    def _tell_again(self, owner: str, position: int | None) -> None:
-        """Register anew what has lost notifications by pruning: the first one that it gets then tells all. Raises
-        `LogGap` where somebody wants to go on from a position before."""
+    def _tell_again(self, owner: str, position: int | None) -> int:
+        """Register anew what has lost notifications by pruning: the first one that it gets then tells all. Return up to
+        which sequence that is done. Raises `LogGap` where somebody wants to go on from a position before."""
         state = self._outbox.state
         live = self._registrations(owner) if state.pruned else []
         lost = [each.subscription for each in live if each.id <= state.forgotten]
@@ -163,6 +164,7 @@ class FolderProvider:
             self.subscribe(owner, lost, [each.name for each in lost])
             if position is not None:
                 raise LogGap
+        return state.pruned
 
     def _registrations(self, owner: str) -> list[Registration]:
         live = self._journal.live_registrations()

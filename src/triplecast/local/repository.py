@@ -158,7 +158,7 @@ class LocalRepository:
                 return receiver.position
             for _ in range(ATTEMPTS):
                 self._follow(receiver, wanted)
-                if receiver.position >= wanted and receiver.digests.written == self.provider.digests(self.owner):
+                if receiver.position >= wanted and self._is_same(receiver):
                     break
                 self._fetch(receiver)
             self._receiver = receiver
@@ -195,15 +195,21 @@ class LocalRepository:
                 return
             tried = 0 if receiver.position > before else tried + 1
 
+    def _is_same(self, receiver: Receiver) -> bool:
+        try:
+            return receiver.digests.written == self.provider.digests(self.owner)
+        except LogGap:
+            return False
+
     def _fetch(self, receiver: Receiver) -> None:
         """Take the parts of a snapshot that differ; all of it, where the parts do not come to its digest."""
         found = ""
         for attempt in range(ATTEMPTS):
-            differing = receiver.digests.differing(self.provider.digests(self.owner))
             try:
+                differing = receiver.digests.differing(self.provider.digests(self.owner))
                 receiver.take_snapshot(self.provider.snapshot(self.owner, differing if attempt == 0 else None))
                 return
-            except OutOfStep as error:
+            except (OutOfStep, LogGap) as error:
                 found = str(error)
         raise StorageFault(self.provider.place, f"no snapshot arrives whole: {found}", "sync again")
 
