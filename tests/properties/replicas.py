@@ -244,6 +244,7 @@ class World:
 
     def check(self, where: str) -> None:
         self.faulty = False
+        self.engine.query("ASK { ?s ?p ?o }")  # what a kill left is matched
         replica = self.open_replica()
         replica.sync()
         with JournalFile.read_only(self.provider) as journal:
