@@ -42,7 +42,7 @@ class TakingJournal(JournalWriter):
             for is_graph, some in groupby(changes, lambda change: isinstance(change, str)):
                 if is_graph:
                     for graph in some:
-                        self._remove(writing, str(graph))
+                        self._documents(writing).remove(str(graph))
                 else:
                     self._accept(writing, [each for each in some if isinstance(each, Draft)])
             write_files(self._database, sources, gone)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,7 +93,7 @@ class HeldLog:
         self._read_notifications()
         ends = {int(position): int(id) for id, position in self._journal.registry_changes(self.position, upto).removed}
         quiet = sorted({*self._coming, *ends})
-        for event in self._repository.coming(upto):
+        for event in chain.from_iterable(self._repository.coming(upto)):
             yield from self._told_between(quiet, event.position, ends)
             yield from self._step(event.position, ends, [event.position], event)
         yield from self._told_between(quiet, upto + 1, ends)
@@ -161,9 +162,9 @@ class HeldLog:
     def _take(self, event: Event) -> set[Node]:
         """Bring the store past an event; return the held resources that it may have changed."""
         if isinstance(event, SchemaVersion):
-            self._repository.take(event)
+            self._repository.take([event])
             return {*self._held.members}
-        change = self._repository.take(event)
+        change = self._repository.take([event]).of(0)
         if not isinstance(event, Publication | Removal):
             return set()
         bank = self._repository.store.bank

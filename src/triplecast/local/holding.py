@@ -23,7 +23,7 @@ class Holder(NamedTuple):
     strongly to the next."""
 
 
-class HeldGraph(NamedTuple):
+class HeldResources(NamedTuple):
     """The held resources of a folder, with what holds them."""
 
     nodes: Collection[Node]
@@ -66,7 +66,7 @@ def _paths(starts: Iterable[Node], following: Mapping[Node, Iterable[Node]]) -> 
         paths = longer
 
 
-def read_held(journal: JournalFile) -> HeldGraph:
+def read_held(journal: JournalFile) -> HeldResources:
     """Read what a local folder holds."""
     names = {graph: tuple(json.loads(state.outcome)) for graph, state in journal.sources().items() if _is_held(graph)}
     strong = names.pop(STRONG_KEY, ())
@@ -76,7 +76,7 @@ def read_held(journal: JournalFile) -> HeldGraph:
         lines = tuple(Held(document.quads).lines)
         references[node_of_graph(graph)] = Description(lines, frozenset()).references(strong)
     nodes = {node_of_graph(graph) for graph in (*documents, *names)}
-    return HeldGraph(nodes, {node_of_graph(graph): found for graph, found in names.items()}, references)
+    return HeldResources(nodes, {node_of_graph(graph): found for graph, found in names.items()}, references)
 
 
 def _is_held(graph: str) -> bool:
