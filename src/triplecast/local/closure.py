@@ -16,7 +16,7 @@ References = Callable[[Node], Collection[Node]]
 """What a node refers to strongly, now."""
 
 
-class HeldChange(NamedTuple):
+class ClosureChange(NamedTuple):
     """What an event did to the held set."""
 
     gained: frozenset[Node]
@@ -43,7 +43,7 @@ class HeldSet:
 
     def change(
         self, gained: Iterable[Node], lost: Iterable[Node], changed: Iterable[Node], references: References
-    ) -> HeldChange:
+    ) -> ClosureChange:
         """Take an event: roots that came, roots that went, and nodes whose references may not be what they were."""
         came, gone = {*gained}, {*lost}
         self._roots = (self._roots - gone) | came
@@ -57,7 +57,7 @@ class HeldSet:
             found += self._refer(node, now)
         added = self._mark(found, references)
         dropped = self._drop(suspects)
-        return HeldChange(frozenset(added - dropped), frozenset(dropped - added))
+        return ClosureChange(frozenset(added - dropped), frozenset(dropped - added))
 
     def _refer(self, node: Node, targets: frozenset[Node]) -> list[Node]:
         """Note what a held node refers to; return what of that is not held yet."""
