@@ -82,7 +82,7 @@ class Matching:
         publications = self._journal.publications(due.after, due.upto, MATCHED_AT_ONCE, BYTES_AT_ONCE)
         if not publications:
             events, found = with_answers((), NOTHING_MATCHED, self._querying.changes(due.after, due.upto))
-            if not events:
+            if not events and not self._journal.has_repository_scope:
                 self._driver.note_no_publications(due.upto)
                 return due.upto
             self._driver.commit(OutboxBatch.of(events, found), due.upto, due.after, replayed=True)

@@ -10,7 +10,7 @@ from typing import Any
 from triplecast.errors import StorageFault
 from triplecast.journal.leases import read_leases
 from triplecast.journal.parts import read_parts
-from triplecast.journal.record import COUNTED, ENDS, Kind, attached_to, read_renewal, verify, verify_row
+from triplecast.journal.record import COUNTED, ENDS, SCHEMA_SETTING, Kind, attached_to, read_renewal, verify, verify_row
 from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
 from triplecast.sqlite import SqliteFile
 from triplecast.storage_faults import RESTORE
@@ -30,6 +30,7 @@ class ReplayedState:
         self.leases: dict[int, _Entry] = {}
         self.counted: Counter[int] = Counter()
         self.attached: dict[int, int] = {}
+        self.schema: dict[str, _Entry] = {}
 
     def set_lease(self, id: int, end: int | None) -> None:
         if end is None:
@@ -74,6 +75,10 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
         verify(crc, where, f"the count of records of kind {kind}", "", (kind, records))
         counted[kind] = (records,)
     _compare(where, "the count of records of kind", {kind: (n,) for kind, n in replayed.counted.items()}, counted)
+    schema: dict[str, _Entry] = {}
+    for (value,) in database.each(f"SELECT value FROM setting WHERE name = '{SCHEMA_SETTING}'"):
+        schema[SCHEMA_SETTING] = (int(value),)
+    _compare(where, "setting", replayed.schema, schema)
     check_written(database, replayed.written_at)
     return replayed.attached
 
@@ -99,6 +104,11 @@ def _read_records(database: SqliteFile) -> ReplayedState:
                 replayed.set_lease(id, block.end)
         elif row.kind == Kind.RENEWAL:
             replayed.set_lease(row.number, read_renewal(row))
+        elif row.kind == Kind.SCHEMA:
+            (before,) = replayed.schema.get(SCHEMA_SETTING, (0,))
+            if row.number != before:
+                raise StorageFault(database.where, f"schema {row.position} does not follow schema {before!r}", RESTORE)
+            replayed.schema[SCHEMA_SETTING] = (row.position,)
         elif row.kind in ENDS:
             replayed.set_lease(row.number, None)
             replayed.live.pop(row.name, None)
