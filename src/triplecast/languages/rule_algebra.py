@@ -1,8 +1,8 @@
 """Rules to the algebra: the distinct values of the registered variable in a union of joined and filtered patterns.
 
 A searched variable has a type; a step of a path is a triple. Equal beginnings of paths are one variable within a rule,
-but each step with ``?`` is one of its own (semantics 7.2). ``=`` between resources makes one variable of two. A value is
-read in the datatype that its property was declared to have: where that is a number, as RDQL reads numbers
+but each step with ``?`` is one of its own (semantics 7.2). ``=`` between resources makes one variable of two. A value
+is read in the datatype that its property was declared to have: where that is a number, as RDQL reads numbers
 (`terms.casts`); where it is a tagged string, its text; where it is another, a plain string is read as one of it.
 """
 
@@ -54,7 +54,7 @@ from triplecast.model.algebra import (
     from_ntriples,
 )
 from triplecast.model.operators import OperatorSet
-from triplecast.terms.values import INTEGER_BOUNDS, XSD, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_STRING
+from triplecast.terms.values import INTEGER_BOUNDS, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_STRING
 
 NUMBERS = frozenset((*INTEGER_BOUNDS, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE))
 TAGGED = RDF + "langString"
