@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from tests.conftest import DEFAULT_SEED
 from tests.reference.rules import Rule, Schema, answer, described, read
 from tests.reference.terms import RDF, Term, Triple, iri, literal, read_ntriples, write
-from triplecast import Engine, QueryRefused, QuerySyntaxError, Subscription
+from triplecast import Engine, QueryRefused, QuerySyntaxError
 
 NAMESPACE = "http://x/"
 RULES, EVENTS, GRAPHS = 24, 10, 4
@@ -96,7 +96,9 @@ class Writer:
                 other = source.choice(names) if source.random() < 0.5 else self._path(names)
                 return f"{self._path(names)} {source.choice(('=', '=', '!='))} {other}"
             case 1:
-                return f"{source.choice([*names, self._path(names)])} {source.choice(('=', '!='))} :i{source.randrange(5)}"
+                return (
+                    f"{source.choice([*names, self._path(names)])} {source.choice(('=', '!='))} :i{source.randrange(5)}"
+                )
             case 2:
                 return f"{self._path(names, 'd')} contains {source.choice(('', 'a', 'b', 'ab'))!r}"
             case 3:
@@ -216,7 +218,7 @@ class History:
     def _take(self, match: object) -> set[Term]:
         id = match.subscription  # type: ignore[attr-defined]
         added, removed, changed = (
-            self._resources(getattr(match, name), id) for name in ("added", "removed", "removed")
+            self._resources(getattr(match, name), id) for name in ("added", "removed", "changed")
         )
         assert added or removed or changed
         assert not added & self.told[id], self.where
@@ -248,7 +250,7 @@ class History:
             message = f"{self.where}, {at}: {self.texts[id]}\n{sorted(told)}\n{sorted(expected)}"
             assert _named(told) == _named(expected), message
             assert len(told) == len(expected), message
-            if False and id in changed:
+            if id in changed:
                 wanted, found = changed[id]
                 assert wanted == _named(found), f"{self.where}, {at}: {self.texts[id]}\n{found}\n{wanted}"
             self.seen.update({"pairs": 1, "with resources": bool(expected), "read": 0})

@@ -19,7 +19,8 @@ _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 _MDV = "urn:triplecast:mdv:"
 _TRUE = literal("true", XSD + "boolean")
 _NUMBERS = re.compile(
-    XSD + r"(decimal|float|double|integer|(non)?(Positive|Negative|positive|negative)Integer|(unsigned)?(Long|Int|Short|"
+    XSD
+    + r"(decimal|float|double|integer|(non)?(Positive|Negative|positive|negative)Integer|(unsigned)?(Long|Int|Short|"
     r"Byte|long|int|short|byte))"
 )
 _TOKEN = re.compile(
@@ -57,7 +58,11 @@ class Schema:
 
     def range(self, property: str) -> str | None:
         """The datatype, ``class``, or None."""
-        ends = {end[1] for subject, predicate, end in self.triples if (subject[1], predicate[1]) == (property, _RDFS + "range")}
+        ends = {
+            end[1]
+            for subject, predicate, end in self.triples
+            if (subject[1], predicate[1]) == (property, _RDFS + "range")
+        }
         kinds = {end if end.startswith(XSD) or end == LANG_STRING else "class" for end in ends}
         return kinds.pop() if len(kinds) == 1 else None
 

@@ -33,6 +33,8 @@ class StandingStar(NamedTuple):
     compiled: CompiledSubscription
     seeds: tuple[tuple[str, str], ...]
     """The names in its rows, and those in the query."""
+    subject: str | None
+    """The name of the variable that it is about; None for a constant."""
     node: int
     """Its place in the join graph, if there is one."""
     predicates: frozenset[str | None]
@@ -160,7 +162,8 @@ def _standing_star(found: _TemplateStar, constants: tuple[str, ...], graph: Join
     node = -1 if graph is None else graph.subjects.index(found.star.subject)
     key = template.key, tuple(constants[slot] for slot in found.slots)
     predicates = frozenset(constant_of(each, constants) for each in found.predicates)
-    return StandingStar(key, compiled, found.star.seeds, node, predicates)
+    subject = found.star.subject.name if isinstance(found.star.subject, Variable) else None
+    return StandingStar(key, compiled, found.star.seeds, subject, node, predicates)
 
 
 def _is_recounted(query: Query, shape: Shape, graph: JoinGraph | None) -> bool:

@@ -81,6 +81,15 @@ class DecidedIndex(Generic[Key]):
         changed = {self._keys[number]: RowsChanged(*texts) for number, texts in rows.items() if texts[0] != texts[1]}
         return changed, beyond
 
+    def found_in(self, lines: bytes) -> tuple[Mapping[Key, bytes], Iterable[Key]]:
+        """What each query finds in some triples, as a JSON list of rows, and those that find more than is told."""
+        self._update()
+        if not self._keys or not lines:
+            return {}, ()
+        found = self._match(lines)
+        rows = {self._keys[number]: found.bindings_of(row) for row, number in enumerate(found.registration.tolist())}
+        return rows, dict.fromkeys(self._keys[each.registration] for each in found.undecided)
+
     def _match(self, lines: bytes) -> MatchedBatch:
         subjects = Publication(_NOW, "urn:x-triplecast:subjects", 1, "", lines)
         return self._matcher.match(self._index.snapshot(), [subjects])

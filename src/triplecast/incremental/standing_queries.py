@@ -11,6 +11,7 @@ from typing import NamedTuple
 from triplecast.compile.compiled import CompiledSubscription, compile_subscription
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget, BudgetExceeded
+from triplecast.incremental.changed_resources import MOST_REACHED, RULE, ChangedResources
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
 from triplecast.incremental.difference import (
@@ -19,6 +20,7 @@ from triplecast.incremental.difference import (
     change_of_answer,
     change_of_rows,
     change_text,
+    rows_among,
     whole_answer,
 )
 from triplecast.incremental.filed import NOT_CONCERNED, Concerned, FiledQueries, lacks_constants
@@ -27,16 +29,18 @@ from triplecast.journal import JournalFile
 from triplecast.languages import fill
 from triplecast.match import Matcher
 from triplecast.model.algebra import Query, from_ntriples
-from triplecast.model.events import Event, Removal
+from triplecast.model.events import Event, Removal, SchemaVersion
 from triplecast.model.match import TOO_LONG
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository, Store
 from triplecast.repository.store import Change
+from triplecast.schema import restore_schema
 
 STEPS = 500_000
 """Steps that one event may take for one subscription, before and after it together; about a second."""
 QUERIES_CACHED = 10_000
+TOO_MANY_CHANGED = f"its resources: more than {MOST_REACHED:,} refer strongly to what changed"
 
 
 class AnswerChanged(NamedTuple):
@@ -46,6 +50,8 @@ class AnswerChanged(NamedTuple):
     added: bytes
     """The rows that came, as JSON; empty for none."""
     removed: bytes
+    changed: bytes = b""
+    """Of a rule, those that stay and whose resource changed (`changed_resources`)."""
 
 
 class AnswerUndecided(NamedTuple):
@@ -83,6 +89,8 @@ class StandingQueries:
         self._filed = FiledQueries(matcher)
         self._told = told
         self._live: dict[int, _Standing] = {}
+        self._rules = ChangedResources(matcher)
+        self._strong = journal.schema(told).strong
         self._anytime: set[int] = set()
         """Those that are evaluated as a whole, whatever changes."""
         for each in journal.live_registrations(told):
@@ -128,6 +136,8 @@ class StandingQueries:
         self._filed.add(standing.number, compiled, query)
         if query.every or query.documents:
             self._anytime.add(standing.number)
+        if registration.subscription.language == RULE:
+            self._rules.add(standing.number, compiled, query)
         return standing
 
     def _end(self, ends: dict[int, Position], upto: int) -> None:
@@ -138,6 +148,8 @@ class StandingQueries:
             if standing is not None:
                 self._filed.remove(number, standing.query)
                 self._anytime.discard(number)
+                if number in self._rules:
+                    self._rules.remove(number, standing.query)
 
     def _begin(self, registration: Registration) -> Iterator[EventAnswers]:
         """Its first answer: all rows as added."""
@@ -158,6 +170,8 @@ class StandingQueries:
     # ---- events -----------------------------------------------------------------------------------------------------
 
     def _answers(self, event: Event, change: Change) -> Iterator[EventAnswers]:
+        if isinstance(event, SchemaVersion):
+            self._strong = restore_schema(event.lines).strong
         if not self._live or not isinstance(event, Publication | Removal):
             return
         store = self._repository.store
@@ -175,8 +189,39 @@ class StandingQueries:
                 changed, unsure = self._decide(standing, stars, store)
             told += changed
             undecided += unsure
+        if self._rules and touched:
+            told, undecided = self._with_changed(store, change, told, undecided)
         name, removal = _name_of(event)
         yield from _event(name, removal, told, undecided)
+
+    def _with_changed(
+        self, store: Store, change: Change, told: list[AnswerChanged], undecided: list[AnswerUndecided]
+    ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
+        """What is told of answers, with the resources of rules that changed."""
+        held = self._rules.find(store, change, self._strong)
+        unsure = {each.registration for each in undecided}
+        if not held.is_whole:
+            rules = sorted({*self._rules.numbers} - unsure)
+            return told, sorted([*undecided, *(AnswerUndecided(number, TOO_MANY_CHANGED) for number in rules)])
+        found = {each.registration: each for each in told}
+        for number in sorted({*held.certain, *held.possible} - unsure):
+            (variable,) = (query := _query_of(self._live[number].compiled)).variables
+            before = found.get(number, AnswerChanged(number, b"", b""))
+            new = {row[variable.name] for row in rows_of(before.added)}
+            resources = {*held.certain.get(number, ()), *held.possible.get(number, ())} - new
+            if number in held.possible and resources:
+                rows = [(from_ntriples(each),) for each in sorted(resources)]
+                try:
+                    kept = rows_among(query, rows, store, Budget(STEPS))
+                except _BEYOND as error:
+                    undecided.append(AnswerUndecided(number, _reason(error)))
+                    found.pop(number, None)
+                    continue
+                resources = {str(row[0]) for row in kept}
+            if resources:
+                text = _json(Counter(((variable.name, each),) for each in sorted(resources)))
+                found[number] = before._replace(changed=text)
+        return [found[number] for number in sorted(found)], sorted(undecided)
 
     def _rows_changed(
         self, standing: _Standing, changed: RowsChanged, store: Store
