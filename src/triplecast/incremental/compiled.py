@@ -68,7 +68,7 @@ class StandingQuery(NamedTuple):
     @property
     def cost(self) -> str:
         """``recomputed``, or that of its commonest star (`compile.plan.Cost`)."""
-        if self.every or self.documents or not all(each.seeds for each in self.stars):
+        if self.every or self.documents or not (self.graph or all(each.seeds for each in self.stars)):
             return WHOLE
         costs = {each.compiled.plan.cost for each in self.stars}
         return max(costs, key=[*Cost].index).value if costs else Cost.NARROW.value
@@ -79,7 +79,7 @@ def compile_standing(compiled: CompiledSubscription) -> StandingQuery:
     template, constants, entailment, plan = compiled
     found = _stars_of(_Key(template.key, _alike(constants), template))
     _refuse(found, entailment)
-    graph = found.graph if _is_plain(plan) else None
+    graph = found.graph if plan.decided and not found.calls else None
     stars = tuple(_standing_star(each, constants, graph) for each in found.stars)
     every = found.every or not all(_is_plain(each.compiled.plan) for each in stars)
     group = found.key, tuple(constants[each] for each in graph.predicates) if graph is not None else ()
@@ -138,7 +138,7 @@ def _stars_of(wanted: _Key) -> _TemplateStars:
     )
     query = replace(query, pattern=flatten_paths(query.pattern))
     shape = shape_of(query)
-    stars, every, documents = find_stars(query)
+    stars, every, documents = find_stars(query if shape.sliced else replace(query, pattern=shape.body))
     certain = frozenset() if shape.sliced else certain_names(shape.body)
     found = []
     for number, star in enumerate(stars):
