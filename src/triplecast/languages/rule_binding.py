@@ -16,7 +16,7 @@ from triplecast.errors import QuerySyntaxError
 from triplecast.languages.refusals import MAX_CHARACTERS, refuse_size
 from triplecast.languages.rule_algebra import NUMBERS, TAGGED, given_rule, searched_rule, unfold
 from triplecast.languages.rule_given import Given, GivenRule, as_written, given_of, rules_within, with_given
-from triplecast.languages.rule_syntax import Comparison, Path, Rule, Searched, Step, read_rule, term_of
+from triplecast.languages.rule_syntax import TOKEN, Comparison, Path, Rule, Searched, Step, read_rule, term_of, terminal
 from triplecast.languages.vocabularies import RDF
 from triplecast.model.algebra import from_ntriples
 from triplecast.model.subscription import Subscription
@@ -45,6 +45,7 @@ class _Kind(NamedTuple):
 
 
 _UNKNOWN = _Kind(None)
+_CONSTANT_STARTS = frozenset("\"'+-0123456789")
 
 
 def bind_rule(text: str, name: str | None, schema: RdfSchema, find_rule: FindRule) -> str:
@@ -57,6 +58,19 @@ def bind_rule(text: str, name: str | None, schema: RdfSchema, find_rule: FindRul
         raise refuse_size(f"a rule bound in {len(bound)} characters", f"the limit is {MAX_CHARACTERS}", name)
     unfold(rule, given_of(bound), name)
     return bound
+
+
+def outline_of(text: str) -> tuple[str, ...]:
+    """A rule's tokens, with what is only the kind of strings and numbers."""
+    written = TOKEN.findall(as_written(text))
+    return tuple([token if token[0] not in _CONSTANT_STARTS else f"{terminal(token)} " for token in written])
+
+
+def is_bound_by_outline(bound: str) -> bool:
+    """Whether every text of the same outline is bound in the same way: it searches no rule, and no constant has to be
+    of a datatype whose literals may be ill-typed."""
+    given = given_of(bound)
+    return not given.rules and all(each in NUMBERS or each == TAGGED for each in given.ranges.values())
 
 
 class _Binding:

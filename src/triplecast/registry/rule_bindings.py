@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
-from triplecast.languages.rule_binding import DEEPEST, Cycle, bind_rule
+from triplecast.languages.rule_binding import DEEPEST, Cycle, bind_rule, is_bound_by_outline, outline_of
 from triplecast.model.subscription import PUBLICATION, Subscription, check_fields
 from triplecast.schema import NO_SCHEMA, RdfSchema
 
 RULE = "rule"
 """The language."""
+LONGEST_OUTLINE = 1_000
+"""Tokens of a rule beyond which it is parsed whatever it is like."""
 Unbound = QuerySyntaxError | QueryRefused | InputError
 
 
@@ -45,6 +47,8 @@ class _Bindings:
         self._named = named
         self._places = {each.name: place for place, each in enumerate(subscriptions) if named}
         self._bound: dict[int, Subscription | Unbound] = {}
+        self._alike: dict[tuple[str, ...], str] = {}
+        """What rules are bound to that search no rule, by `outline_of` their texts."""
         self._way: list[str] = []
         """The ids of the rules that are being bound, each for the one before."""
 
@@ -66,10 +70,21 @@ class _Bindings:
         try:
             check_fields(subscription)
             name = subscription.name if self._named else None
-            text = bind_rule(subscription.text, name, self._schema, self._find)
+            text = self._bound_text(subscription.text, name)
         except (QuerySyntaxError, QueryRefused, InputError) as error:
             return error
         return replace(subscription, text=text, scope=subscription.scope or self._scope)
+
+    def _bound_text(self, text: str, name: str | None) -> str:
+        """Rules that differ in constants alone are bound alike, which saves parsing them."""
+        outline = outline_of(text)
+        line = self._alike.get(outline)
+        if line is not None:
+            return text + line
+        bound = bind_rule(text, name, self._schema, self._find)
+        if len(outline) <= LONGEST_OUTLINE and is_bound_by_outline(bound) and self._places.keys().isdisjoint(outline):
+            self._alike[outline] = bound[len(text) :]
+        return bound
 
     def _find(self, id: str) -> Subscription | Cycle | Exception | None:
         """What a rule means by an id; its own is that of a class, not of itself."""
