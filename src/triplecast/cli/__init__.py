@@ -25,6 +25,7 @@ from triplecast.cli import (
     publish,
     query,
     run,
+    schema,
     show,
     subscriptions,
 )
@@ -41,6 +42,7 @@ COMMANDS = (
     explain,
     preview,
     query,
+    schema,
     show,
     operators,
     doctor,
@@ -58,6 +60,7 @@ EXAMPLES = MappingProxyType(
         "publish": "triplecast publish news feed.atom",
         "notifications": "triplecast notifications news --since 8 --follow",
         "explain": "triplecast explain feed.atom rail.rq",
+        "schema": "triplecast schema catalogue schema.ttl",
         "preview": "triplecast preview rail.rq --publications feed.atom inbox",
         "query": "triplecast query news 'SELECT ?title { ?item rss:title ?title }'",
         "show": "triplecast show feed.atom",

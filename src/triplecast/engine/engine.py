@@ -23,7 +23,7 @@ from triplecast.engine.publishing import Publishing
 from triplecast.engine.querying import Answer, Querying
 from triplecast.engine.receipt import LoadedSchema, LoadedTaxonomy, Receipt, Statistics
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
-from triplecast.explain import Explanation, explaining_sandbox
+from triplecast.explain import Explanation, RuleDecomposition, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
@@ -46,6 +46,7 @@ from triplecast.operators.operator_set import Declared, declared_operators, oper
 from triplecast.outbox import Cursor, Definitions, Notification, Outbox, UndecidedPair
 from triplecast.registry.bulk import paused_collection
 from triplecast.registry.listing import LiveSubscription
+from triplecast.registry.live_rules import decompose_rule
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed, standing_registrations
 from triplecast.registry.rule_bindings import RULE
@@ -313,6 +314,12 @@ class Engine:
         (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset, attachments)])
         at, operators = time_text(read_clock(self._clock)), self._current_operators()
         return explain_document(subscription, parsed, at, self._journal, operators, self._explainer)
+
+    def explain_rule(self, id: str) -> RuleDecomposition:
+        """How the live rule `id` is taken apart into triggering parts and joins, and how many other live rules have
+        each. Raises `InputError` where there is no live rule `id`, and `StorageFault`."""
+        self._opened.check_names(id=id)
+        return decompose_rule(self._journal, id)
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
