@@ -228,6 +228,8 @@ class _Binding:
                 continue
             if operator not in ("=", "!="):
                 return f"{_named(side, kind)}, and resources have no order; compare it with = or !="
+            if other.of not in (None, _RESOURCE) and kind.is_written:
+                return f"{side} is an IRI, and the property holds {_shown(other.of)}; write such a value"
             if other.of not in (None, _RESOURCE):
                 return f"{_named(side, kind)}; compare it with a path or an IRI, as in = <…>"
         if None in (left.of, right.of) or _family(left.of) == _family(right.of):

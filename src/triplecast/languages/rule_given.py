@@ -44,7 +44,14 @@ NOTHING_GIVEN = Given()
 
 def as_written(text: str) -> str:
     """A rule's text without what it was bound to."""
-    return text[: text.rfind(LINE)] if LINE in text else text
+    start = _start(text)
+    return text if start < 0 else text[:start]
+
+
+def _start(text: str) -> int:
+    """Where the line begins, with the break before it; -1 where the last line is no such one."""
+    start = text.rfind("\n")
+    return start if text.startswith(LINE, start) else -1
 
 
 def with_given(text: str, given: Given) -> str:
@@ -56,7 +63,8 @@ def with_given(text: str, given: Given) -> str:
 
 def given_of(text: str) -> Given:
     """What a text is bound to."""
-    return _read(text[text.rfind(LINE) + len(LINE) :]) if LINE in text else NOTHING_GIVEN
+    start = _start(text)
+    return NOTHING_GIVEN if start < 0 else _read(text[start + len(LINE) :])
 
 
 def rules_within(given: Given, met: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
