@@ -181,6 +181,7 @@ class History:
             except (QuerySyntaxError, QueryRefused):
                 self.seen["refused"] += 1
                 continue
+            engine.subscribe(text, id=f"{id} alone", language="rule", scope="publication")
             self.rules[id], self.texts[id] = read(text, self.rules), text
             self.told[id] = set()
             for match in subscribed.matches:
@@ -199,13 +200,20 @@ class History:
             receipt = engine.publish(text, "application/n-triples", graph)
             self.documents[graph] = frozenset(read_ntriples(text))
         changed: dict[str, set[Term]] = {}
+        alone: dict[str, set[Term]] = {}
         for match in receipt.matches if receipt is not None else ():
             assert match.version, match
+            id, _, is_alone = match.subscription.partition(" ")
+            if is_alone:
+                alone[id] = self._resources(match.bindings, id)
             if match.subscription in self.told:
                 changed[match.subscription] = self._take(match)
         for pair in receipt.undecided if receipt is not None else ():
             self.seen["undecided"] += 1
             self.told.pop(pair.subscription, None)  # it is not looked at any more
+        if receipt is not None and receipt.removal is None:
+            unsure = {pair.subscription for pair in receipt.undecided}
+            self._compare_alone(graph, alone, unsure)
         after = self._graph()
         expected = {
             id: {
@@ -217,6 +225,16 @@ class History:
             for id in self.told
         }
         self._compare(f"event {at}", {id: (expected[id], changed.get(id, set())) for id in self.told})
+
+    def _compare_alone(self, graph: str, found: Mapping[str, set[Term]], unsure: set[str]) -> None:
+        """What rules of publication scope find in one document by itself."""
+        for id, rule in self.rules.items():
+            if f"{id} alone" in unsure:
+                continue
+            expected = answer(rule, self.documents[graph], self.schema, self.rules)
+            assert _named(found.get(id, set())) == _named(expected), f"{self.where} alone: {self.texts[id]}"
+            assert len(found.get(id, ())) == len(expected)
+            self.seen.update({"pairs": 1, "alone": bool(expected)})
 
     def _take(self, match: object) -> set[Term]:
         id = match.subscription  # type: ignore[attr-defined]
