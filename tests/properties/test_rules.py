@@ -73,11 +73,23 @@ class Writer:
 
     def _condition(self, names: list[str], depth: int) -> str:
         chance = self._source.random()
+        if chance > 0.8:
+            return self._twice(names)
         if depth == 0 or chance < 0.5:
             return self._comparison(names)
-        word = " or " if chance > 0.75 else " and "
+        word = " or " if chance > 0.7 else " and "
         parts = [self._condition(names, depth - 1) for _ in range(self._source.choice((2, 2, 3)))]
         return word.join(f"({part})" if word == " and " and " or " in part else part for part in parts)
+
+    def _twice(self, names: list[str]) -> str:
+        """Two conditions on what one path leads to, or with ``?`` on any two of it."""
+        source = self._source
+        start = source.choice(names) + (self._step(source.choice(REFERENCES)) if source.random() < 0.6 else "")
+        if source.random() < 0.5:
+            path = start + self._step("d", 0.6)
+            return f"{path} = 'a' and {path} {source.choice(('=', 'contains', '!='))} 'b'"
+        path = start + self._step(source.choice(REFERENCES), 0.6)
+        return f"{path} {source.choice(('=', '!='))} :i{source.randrange(5)} and {path}{self._step('d')} contains 'a'"
 
     def _path(self, names: list[str], last: str = "", most: int = 2) -> str:
         path = self._source.choice(names)
@@ -85,8 +97,8 @@ class Writer:
             path += self._step(self._source.choice(REFERENCES))
         return path + self._step(last) if last else path
 
-    def _step(self, name: str) -> str:
-        any_of = name in self._set_valued or self._source.random() < 0.15
+    def _step(self, name: str, chance: float = 0.15) -> str:
+        any_of = name in self._set_valued or self._source.random() < chance
         return "." + self._source.choice((name, f":{name}", f"<{NAMESPACE}{name}>")) + "?" * any_of
 
     def _comparison(self, names: list[str]) -> str:
@@ -130,7 +142,7 @@ def random_value(source: random.Random, name: str) -> Term:
             return literal(source.choice(("true", "false", "1")), XSD + source.choice(("boolean", "string")))
         case "l":
             return literal(source.choice(("a", "b", "ab")), language=source.choice(("en", "de", "")))
-    return literal(source.choice(("a", "b", "ab", "", "cab")))
+    return literal(source.choice(("a", "b", "a", "b", "ab", "", "cab")))
 
 
 def random_document(source: random.Random) -> str:
@@ -143,7 +155,7 @@ def random_document(source: random.Random) -> str:
         elif chance < 0.6:
             triples.add((subject, named(source.choice(REFERENCES)), named(f"i{source.randrange(5)}")))
         else:
-            name = source.choice(DATA)
+            name = source.choice((*DATA, "d", "d"))
             triples.add((subject, named(name), random_value(source, name)))
     return "".join(" ".join(map(write, triple)) + " .\n" for triple in sorted(triples))
 

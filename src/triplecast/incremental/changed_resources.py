@@ -1,9 +1,9 @@
 """Which resources of the answers of rules changed: their own triples, or those of what they refer to strongly, while
 they are in the answer before and after an event (semantics 10.2).
 
-A resource changed exactly if strong references lead from it to the subject of a triple that came or went, over the
-references after the event and those that it removed: the first of them on the way that came or went is itself such a
-triple, of a subject that was reached before and after. So the walk goes backwards from these subjects. Rules that the
+A resource changed exactly if strong references lead from it, after the event, to the subject of a triple that came or
+went. For a reference on the way that came or went is itself such a triple: its subject was reached before and after. So
+the walk goes backwards from these subjects. Rules that the
 index decides are then asked of the neighbourhood of what was reached, all at once; others one by one, where the
 patterns of the registered variable match.
 """
@@ -139,18 +139,13 @@ def _reached(store: Store, change: Change, strong: Iterable[str]) -> set[int] | 
     """The resources that changed; None for more than `MOST_REACHED`."""
     predicates = {id for each in strong if (id := id_of(store, each)) != NOWHERE}
     changed = [*change.added.tolist(), *change.removed.tolist()]
-    gone: dict[int, list[int]] = {}
-    for subject, predicate, end in change.removed.tolist():
-        if predicate in predicates:
-            gone.setdefault(end, []).append(subject)
     reached = {subject for subject, _, _ in changed}
     waiting = [*reached]
     while waiting:
         if len(reached) > MOST_REACHED:
             return None
         here = waiting.pop()
-        before = gone.get(here, [])
-        for each in (*before, *_referring(store, here, predicates, MOST_REACHED)):
+        for each in _referring(store, here, predicates, MOST_REACHED):
             if each not in reached:
                 reached.add(each)
                 waiting.append(each)

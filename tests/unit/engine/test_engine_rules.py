@@ -85,6 +85,37 @@ def test_a_change_that_strong_references_bring_or_take() -> None:
         assert publish(engine, ":b :memory 3 .", "far") == {}, "the reference is not strong any more"
 
 
+@pytest.mark.parametrize(
+    ("condition", "document", "matches"),
+    [
+        ("c.note? = 'a' and c.note? = 'b'", ":note 'a', 'b'", True),
+        ("c.note = 'a' and c.note = 'b'", ":note 'a', 'b'", False),
+        ("c.note = 'a' and c.note != 'b'", ":note 'a', 'b'", True),
+        ("c.note != 'a'", ":note 'a'", False),
+        ("c.note != 'a'", ":other 'b'", False),
+        ("c.info.memory > 1 and c.info.cpu > 1", ":info [ :memory 2 ], [ :cpu 2 ]", False),
+        ("c.info?.memory > 1 and c.info?.cpu > 1", ":info [ :memory 2 ], [ :cpu 2 ]", True),
+        ("c.info.memory > 1 or c.info.cpu > 5", ":info [ :memory 2 ]", True),
+        ("(c.info.memory > 1 or c.note = 'a') and c.info.cpu > 1", ":info [ :memory 2 ], [ :cpu 2 ]", False),
+        ("c.note contains 'A'", ":note 'abc'", False),
+        ("c.note contains 'bc'", ":note 'abc'@en", True),
+        ("c.note = 'abc'", ":note 'abc'@en", False),
+        ("c.next = c", ":next :host1", True),
+        ("c.next.next = c.next", ":next :host2 . :host2 :next :host2", True),
+        ("c = :host1 and c.on = true", ":on true", True),
+        ("c.memory = 2", ":memory 2.0", True),
+        ("c.memory = '2'", ":memory 2", False),
+    ],
+)
+def test_what_a_condition_means_without_a_schema(condition: str, document: str, matches: bool) -> None:
+    with Engine() as engine:
+        text = f"{PREFIX}search Provider c register c where {condition}"
+        engine.subscribe(text, id="alone", language="rule", scope="publication")
+        engine.subscribe(text, id="together", language="rule")
+        told = publish(engine, f":host1 a :Provider ; {document} .")
+        assert sorted(told) == (["alone", "together"] if matches else [])
+
+
 def test_publication_scope_asks_each_document_alone() -> None:
     with Engine() as engine:
         engine.subscribe(LARGE, id="alone", language="rule", scope="publication")
