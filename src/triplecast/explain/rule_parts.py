@@ -16,7 +16,7 @@ from lark.lexer import Token
 
 from triplecast.languages.rule_algebra import Scope, searched_rule, unfold
 from triplecast.languages.rule_given import given_of
-from triplecast.languages.rule_syntax import Comparison, Path, Step, read_rule, term_of
+from triplecast.languages.rule_syntax import Path, PathStep, RuleComparison, read_rule, term_of
 from triplecast.languages.tokens import unescape_string
 from triplecast.schema import RdfSchema
 
@@ -194,7 +194,7 @@ class _Decomposition:
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 
-    def _add(self, scope: Scope, comparison: Comparison) -> None:
+    def _add(self, scope: Scope, comparison: RuleComparison) -> None:
         left, right, operator = comparison.left, comparison.right, comparison.operator
         if isinstance(left, Token) or isinstance(right, Token):
             path, constant = (right, left) if isinstance(left, Token) else (left, right)
@@ -220,7 +220,7 @@ class _Decomposition:
             return node, ""
         return node, f".{path.steps[-1].property}{'?' if path.steps[-1].any else ''}"
 
-    def _step(self, scope: Scope, node: str, step: Step) -> str:
+    def _step(self, scope: Scope, node: str, step: PathStep) -> str:
         key = (id(scope), node, step.property)
         found = None if step.any else self._steps.get(key)
         if found is None:

@@ -45,7 +45,7 @@ class Held(NamedTuple):
 NOTHING_HELD = Held({}, {})
 
 
-class _Group(NamedTuple):
+class _RuleGroup(NamedTuple):
     graph: JoinGraph
     constants: tuple[str, ...]
     node: int
@@ -59,7 +59,7 @@ class ChangedResources:
     def __init__(self, matcher: Matcher) -> None:
         self._answers: DecidedIndex[int] = DecidedIndex(matcher)
         self._stars: DecidedIndex[StarKey] = DecidedIndex(matcher)
-        self._groups: dict[tuple[tuple[str, tuple[str, ...]], int], _Group] = {}
+        self._groups: dict[tuple[tuple[str, tuple[str, ...]], int], _RuleGroup] = {}
         self._of_star: dict[StarKey, set[int]] = {}
         self._registered: dict[int, str] = {}
         """The name of each rule's variable."""
@@ -86,7 +86,7 @@ class ChangedResources:
             return
         node = query.graph.subjects.index(Variable(registered.name))
         self._answers.add(number, compiled)
-        group = self._groups.setdefault((query.group, node), _Group(query.graph, compiled.constants, node, set()))
+        group = self._groups.setdefault((query.group, node), _RuleGroup(query.graph, compiled.constants, node, set()))
         group.members.add(number)
 
     def remove(self, number: int, query: StandingQuery) -> None:

@@ -28,11 +28,11 @@ from triplecast.languages.rule_given import LINE, Given, given_of
 from triplecast.languages.rule_syntax import (
     MAX_ALTERNATIVES,
     TOKEN,
-    Comparison,
     Path,
+    PathStep,
     Rule,
+    RuleComparison,
     Searched,
-    Step,
     read_rule,
     refuse_alternatives,
     term_of,
@@ -65,7 +65,7 @@ class Scope(NamedTuple):
 
     rule: Rule
     given: Given
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[RuleComparison, ...]
     variables: dict[str, Variable]
     is_outer: bool
     """Whether the query's text is this rule's, so that its constants are in it."""
@@ -175,7 +175,7 @@ class _Alternative:
         last = side.steps[-1].property
         return _Value(variable, None, scope, scope.given.ranges.get(last), last in scope.given.references)
 
-    def _step(self, scope: Scope, start: Variable, step: Step) -> Variable:
+    def _step(self, scope: Scope, start: Variable, step: PathStep) -> Variable:
         key = (id(scope), start, step.property)
         found = None if step.any else self._steps.get(key)
         if found is None:

@@ -16,7 +16,17 @@ from triplecast.errors import QuerySyntaxError
 from triplecast.languages.refusals import MAX_CHARACTERS, refuse_size
 from triplecast.languages.rule_algebra import NUMBERS, TAGGED, given_rule, searched_rule, unfold
 from triplecast.languages.rule_given import Given, GivenRule, as_written, given_of, rules_within, with_given
-from triplecast.languages.rule_syntax import TOKEN, Comparison, Path, Rule, Searched, Step, read_rule, term_of, terminal
+from triplecast.languages.rule_syntax import (
+    TOKEN,
+    Path,
+    PathStep,
+    Rule,
+    RuleComparison,
+    Searched,
+    read_rule,
+    term_of,
+    terminal,
+)
 from triplecast.languages.vocabularies import RDF
 from triplecast.model.algebra import from_ntriples
 from triplecast.model.subscription import Subscription
@@ -36,7 +46,7 @@ _RESOURCE = "a resource"
 _TEXTS = (XSD_STRING, TAGGED)
 
 
-class _Kind(NamedTuple):
+class _ValueKind(NamedTuple):
     """What is known of a value: ``a resource``, a datatype, or nothing."""
 
     of: str | None
@@ -44,7 +54,7 @@ class _Kind(NamedTuple):
     """Whether it is a constant."""
 
 
-_UNKNOWN = _Kind(None)
+_UNKNOWN = _ValueKind(None)
 _CONSTANT_STARTS = frozenset("\"'+-0123456789")
 
 
@@ -155,17 +165,17 @@ class _Binding:
 
     # ---- types ------------------------------------------------------------------------------------------------------
 
-    def _check(self, comparison: Comparison) -> None:
+    def _check(self, comparison: RuleComparison) -> None:
         left, right = self._side(comparison.left), self._side(comparison.right)
         reason = self._objection(comparison, left, right)
         if reason is not None:
             raise self._rule.source.fault(comparison.token, reason)
 
-    def _side(self, side: Path | Token) -> _Kind:
+    def _side(self, side: Path | Token) -> _ValueKind:
         if isinstance(side, Token):
             return self._constant(side)
         classes: frozenset[str] = self._classes[side.variable]
-        kind = _Kind(_RESOURCE)
+        kind = _ValueKind(_RESOURCE)
         for place, step in enumerate(side.steps):
             if kind.of not in (None, _RESOURCE):
                 before = side.steps[place - 1].token
@@ -177,7 +187,7 @@ class _Binding:
             classes = self._schema.ranges.get(step.property, frozenset()) & self._schema.classes
         return kind
 
-    def _check_step(self, step: Step, classes: frozenset[str]) -> None:
+    def _check_step(self, step: PathStep, classes: frozenset[str]) -> None:
         schema, property = self._schema, step.property
         if property in schema.set_valued and not step.any:
             raise self._rule.source.fault(
@@ -192,12 +202,12 @@ class _Binding:
             reason = f"{' or '.join(sorted(classes))} has no property {step.token}"
             raise self._rule.source.fault(step.token, f"{reason}; it is one of {' and '.join(sorted(domains))}")
 
-    def _range(self, property: str) -> _Kind:
+    def _range(self, property: str) -> _ValueKind:
         """Nothing where several ranges are declared that differ in kind."""
         ranges = self._schema.ranges.get(property, frozenset())
         kinds = {each[1:-1] if self._is_datatype(each) else _RESOURCE for each in ranges}
         kinds.discard(_RDFS + "Literal")
-        return _Kind(kinds.pop()) if len(kinds) == 1 else _UNKNOWN
+        return _ValueKind(kinds.pop()) if len(kinds) == 1 else _UNKNOWN
 
     def _is_datatype(self, range: str) -> bool:
         iri = range[1:-1]
@@ -205,16 +215,16 @@ class _Binding:
             return False
         return iri.startswith(XSD) or iri in (TAGGED, _RDFS + "Literal") or has_values(iri)
 
-    def _constant(self, token: Token) -> _Kind:
+    def _constant(self, token: Token) -> _ValueKind:
         if token.type == "BOOLEAN":
-            return _Kind(XSD_BOOLEAN, True)
+            return _ValueKind(XSD_BOOLEAN, True)
         term = from_ntriples(term_of(self._rule, token))
         if token.type == "IRI":
-            return _Kind(_RESOURCE, True)
+            return _ValueKind(_RESOURCE, True)
         datatype = getattr(term, "datatype", None)
-        return _Kind(TAGGED if datatype is None else datatype.value, True)
+        return _ValueKind(TAGGED if datatype is None else datatype.value, True)
 
-    def _objection(self, comparison: Comparison, left: _Kind, right: _Kind) -> str | None:
+    def _objection(self, comparison: RuleComparison, left: _ValueKind, right: _ValueKind) -> str | None:
         """Why a comparison can never hold."""
         operator = comparison.operator
         sides = ((comparison.left, left, right), (comparison.right, right, left))
@@ -239,7 +249,7 @@ class _Binding:
                 return self._unlike(side, kind, other)
         return f"{_named(comparison.left, left)}, {_named(comparison.right, right)}: they are never comparable"
 
-    def _unlike(self, side: Path | Token, kind: _Kind, other: _Kind) -> str | None:
+    def _unlike(self, side: Path | Token, kind: _ValueKind, other: _ValueKind) -> str | None:
         """Why a constant is not comparable with values of another datatype; strings are read in it."""
         assert other.of is not None
         assert isinstance(side, Token)
@@ -273,7 +283,7 @@ def _family(datatype: str | None) -> str | None:
     return "number" if datatype in NUMBERS else XSD_STRING if datatype in _TEXTS else datatype
 
 
-def _named(side: Path | Token, kind: _Kind) -> str:
+def _named(side: Path | Token, kind: _ValueKind) -> str:
     written = side if isinstance(side, Token) else ".".join((side.variable, *(str(each.token) for each in side.steps)))
     holds = isinstance(side, Path) and side.steps and kind.of != _RESOURCE
     return f"{written} {'holds' if holds else 'is'} {_shown(kind.of)}"

@@ -54,7 +54,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """One property of a path."""
 
     property: str
@@ -68,11 +68,11 @@ class Path(NamedTuple):
     """A variable, and the properties that lead from it to a value."""
 
     variable: str
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     token: Token
 
 
-class Comparison(NamedTuple):
+class RuleComparison(NamedTuple):
     operator: str
     """``= != < <= > >=`` or ``contains``."""
     left: Path | Token
@@ -93,7 +93,7 @@ class Searched(NamedTuple):
 class Rule(NamedTuple):
     searched: tuple[Searched, ...]
     registered: str
-    alternatives: tuple[tuple[Comparison, ...], ...]
+    alternatives: tuple[tuple[RuleComparison, ...], ...]
     """The condition: one of them holds, each a conjunction."""
     source: Source
     namespace: Namespace
@@ -173,7 +173,7 @@ def _word(translation: Translation, children: list[Any]) -> Token:
     return children[0]  # type: ignore[no-any-return]
 
 
-def _step(translation: Translation, children: list[Any]) -> Step:
+def _step(translation: Translation, children: list[Any]) -> PathStep:
     token = children[0]
     name = str(token) if token.type == "IRI" else f":{token}"
     try:
@@ -182,33 +182,33 @@ def _step(translation: Translation, children: list[Any]) -> Step:
         missing = token.type != "IRI" and "" not in translation.namespace.prefixes
         reason = f"{token} has no prefix; declare `prefix : <…>`, or write it as <…>" if missing else str(error)
         raise translation.fault(token, reason) from error
-    return Step(to_ntriples(iri), len(children) > 1, token)
+    return PathStep(to_ntriples(iri), len(children) > 1, token)
 
 
 def _path(translation: Translation, children: list[Any]) -> Path:
     return Path(str(children[0]), tuple(children[1:]), children[0])
 
 
-def _comparison(translation: Translation, children: list[Any]) -> list[tuple[Comparison, ...]]:
+def _comparison(translation: Translation, children: list[Any]) -> list[tuple[RuleComparison, ...]]:
     left, token, right = children
     if isinstance(left, Token) and isinstance(right, Token):
         raise translation.fault(token, "two constants are compared; one side has to be a path, like c.property")
-    return [(Comparison(token.lower(), left, right, token),)]
+    return [(RuleComparison(token.lower(), left, right, token),)]
 
 
-def _either(translation: Translation, children: list[Any]) -> list[tuple[Comparison, ...]]:
+def _either(translation: Translation, children: list[Any]) -> list[tuple[RuleComparison, ...]]:
     return _few(translation.source, [each for child in children for each in child])
 
 
-def _both(translation: Translation, children: list[Any]) -> list[tuple[Comparison, ...]]:
-    found: list[tuple[Comparison, ...]] = [()]
+def _both(translation: Translation, children: list[Any]) -> list[tuple[RuleComparison, ...]]:
+    found: list[tuple[RuleComparison, ...]] = [()]
     for child in children:
         found = [(*left, *right) for left, right in product(found, child)]
         _few(translation.source, found)
     return found
 
 
-def _few(source: Source, found: list[tuple[Comparison, ...]]) -> list[tuple[Comparison, ...]]:
+def _few(source: Source, found: list[tuple[RuleComparison, ...]]) -> list[tuple[RuleComparison, ...]]:
     if len(found) > MAX_ALTERNATIVES:
         raise refuse_alternatives(source.name)
     return found
