@@ -24,7 +24,7 @@ LINES = {
 
 FILES = {
     "publish → receipt": Bound(36, 12),
-    "subscribe → index": Bound(39, 28),
+    "subscribe → index": Bound(40, 28),
     "for operators alone, but box": Bound(24, 23),
     "outside operators/, importing from it": Bound(16, 16),
 }
