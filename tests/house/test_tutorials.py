@@ -29,6 +29,7 @@ PROGRAMS = {
     "docs/follow-changes.md": "",
     "docs/query.md": "",
     "docs/rules.md": "",
+    "docs/split-documents.md": "",
     "docs/back-up.md": OPENED,
     "docs/command-line.md": MATCHED,
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import (
     absolute_iri,
-    add_dataset,
+    add_cutting,
     add_schema,
     add_taxonomy,
     choose_subscription,
@@ -50,7 +50,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=Path,
         help="name the document by its path in this folder, as `run` does",
     )
-    add_dataset(parser)
+    add_cutting(parser)
     add_taxonomy(parser)
     add_schema(parser)
     add_operators(parser)
@@ -75,7 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
     drafts: list[Draft] = []
     rejects: list[Reject] = []
     with Parser() as parser:
-        for batch in cut_batches(read_documents([arguments.publication], arguments.dataset, arguments.inbox)):
+        for batch in cut_batches(
+            read_documents([arguments.publication], arguments.dataset, arguments.inbox, arguments.split)
+        ):
             found, refused, warnings = parse_batch(parser, batch)
             for line in warnings:
                 say(line)

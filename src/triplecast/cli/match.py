@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import (
-    add_dataset,
+    add_cutting,
     add_paths,
     add_schema,
     add_taxonomy,
@@ -45,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "refused subscriptions, undecided pairs and final counts on stderr.",
     )
     add_paths(parser, "--subscriptions", "--publications")
-    add_dataset(parser)
+    add_cutting(parser)
     add_taxonomy(parser)
     add_schema(parser)
     add_operators(parser)
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     tally.warnings = len(admitted.warnings)
     tally.live = admitted.live
     tally.compile()
-    documents = read_documents(arguments.publications, arguments.dataset)
+    documents = read_documents(arguments.publications, arguments.dataset, split=arguments.split)
     for outcome in match_documents(admitted, documents, taxonomy=taxonomy, schedule=arguments.schedule):
         tally.add(outcome, admitted.subscriptions)
     tally.end(len(admitted.subscriptions))

@@ -11,8 +11,14 @@ from triplecast.incremental import AnswerChanged, EventAnswers
 from triplecast.kernels.render import join_sheets
 from triplecast.model.match import CHANGE_NUMBER, MatchedBatch, MatchRows, Undecided, changed_bindings
 from triplecast.model.publication import Publication
+from triplecast.outbox import OutboxBatch
 
 NOTHING_MATCHED = MatchedBatch(*MatchRows.of((), (), ()))
+
+
+def batch_of_answers(answers: Sequence[EventAnswers]) -> OutboxBatch:
+    """What the outbox takes of answers alone."""
+    return OutboxBatch.of(*with_answers((), NOTHING_MATCHED, answers))
 
 
 def with_answers(
@@ -32,11 +38,14 @@ def with_answers(
         for each in event.changed
     ]
     more = MatchRows.of([row[0] for row in rows], [row[1] for row in rows], [row[3] for row in rows])
-    publication = np.concatenate([of_batch[matched.publication], more.publication])
-    registration = np.concatenate([matched.registration, more.registration])
-    change = np.concatenate([matched.change, np.array([row[2] for row in rows], np.uint8)])
-    parts = [(matched.sheet, matched.offsets, matched.bindings), (more.sheet, more.offsets, more.text)]
-    sheet, offsets, text = join_sheets(parts)
+    publication, registration, sheet, offsets, text = more
+    change = np.array([row[2] for row in rows], np.uint8)
+    if len(matched):
+        publication = np.concatenate([of_batch[matched.publication], publication])
+        registration = np.concatenate([matched.registration, registration])
+        change = np.concatenate([matched.change, change])
+        parts = [(matched.sheet, matched.offsets, matched.bindings), (sheet, offsets, text)]
+        sheet, offsets, text = join_sheets(parts)
     order = np.lexsort((registration, publication))
     undecided = [replace(pair, publication=int(of_batch[pair.publication])) for pair in matched.undecided]
     undecided += [

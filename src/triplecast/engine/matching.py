@@ -28,6 +28,9 @@ from triplecast.registry.registry import Registry
 SUBSCRIPTIONS_CACHED = 100_000
 """Subscriptions kept at hand, so that not every match is looked up in the journal."""
 
+COUNTED_AT_ONCE = 100
+"""Pieces whose counts are added up together."""
+
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed together, unless fewer come to `BYTES_AT_ONCE`."""
 
@@ -39,6 +42,8 @@ class Matching:
         self, journal: Journal, driver: Driver, registry: Registry, matcher: Matcher, asking: Asking, querying: Querying
     ) -> None:
         self._matched = MatchStats()
+        self._uncounted: list[MatchStats] = []
+        """What `_matched` lacks: at most `COUNTED_AT_ONCE`."""
         self._journal = journal
         self._driver = driver
         self._registry = registry
@@ -54,6 +59,7 @@ class Matching:
     @property
     def work(self) -> MatchStats:
         """All of it, since the engine was opened."""
+        self._add_up()
         return self._matched + self.asking.work
 
     def follow(self, outcome: Findings | None = None) -> None:
@@ -95,7 +101,7 @@ class Matching:
                 parts = [OpenPart(after, upto, FORMAT, write_open_rows(matched.open, operators.grammar))]
             events, found = with_answers(of, matched, answers)
             self._driver.commit(OutboxBatch.of(events, found), upto, after, parts, replayed=True)
-            self._matched += matched.stats
+            self._count(matched.stats)
             if matched.open.pairs:
                 matched = merge_batches(matched, self.asking.settle(matched, snapshot, of, taxonomies, after))
                 events, found = with_answers(of, matched, answers)
@@ -103,6 +109,14 @@ class Matching:
             after = upto
             del of, matched, events, found  # before the next piece is made
         return upto
+
+    def _count(self, stats: MatchStats) -> None:
+        self._uncounted.append(stats)
+        if len(self._uncounted) >= COUNTED_AT_ONCE:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        self._matched, self._uncounted = sum(self._uncounted, self._matched), []
 
     def _report(self, outcome: Findings | None, events: Sequence[Publication], found: MatchedBatch) -> None:
         if outcome is not None and (len(found) or found.undecided or found.open.pairs):

@@ -3,32 +3,35 @@ they are in the answer before and after an event (semantics 10.2).
 
 A resource changed exactly if strong references lead from it, after the event, to the subject of a triple that came or
 went. For a reference on the way that came or went is itself such a triple: its subject was reached before and after. So
-the walk goes backwards from these subjects. Rules that the
-index decides are then asked of the neighbourhood of what was reached, all at once; others one by one, where the
-patterns of the registered variable match.
+the walk goes backwards from these subjects. Rules that the index decides are then asked of the neighbourhood of what
+was reached, those of a run of events all at once; of others it is known where the patterns of the registered variable
+match, and they are asked one by one.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from triplecast.compile.compiled import CompiledSubscription
 from triplecast.incremental.compiled import StandingQuery
-from triplecast.incremental.decided_index import DecidedIndex
-from triplecast.incremental.neighbours import JoinGraph, TooManyNeighbours, neighbours
+from triplecast.incremental.decided_index import DecidedIndex, QueriesFound, rows_of
+from triplecast.incremental.filed import KEYS_AT_ONCE, ROWS_AT_ONCE, halves
+from triplecast.incremental.neighbours import JoinGraph, neighbours
+from triplecast.kernels.layout import I64
+from triplecast.kernels.timeline import distinct
 from triplecast.kernels.triples import ANY, NOWHERE
-from triplecast.match import Matcher
 from triplecast.model.algebra import Variable
-from triplecast.repository.store import Change, Store, id_of
+from triplecast.repository.changes import Change, Changes, EarlierStore
+from triplecast.repository.store import Store, TripleSource, id_of
 
 MOST_REACHED = 200_000
 """Resources that one event may change; beyond, it is undecided which did."""
 RULE = "rule"
 """The language whose subscriptions are told of changed resources."""
-
-StarKey = tuple[str, tuple[str, ...]]
 
 
 class Held(NamedTuple):
@@ -38,8 +41,6 @@ class Held(NamedTuple):
     """They are in the answer after the event."""
     possible: Mapping[int, Collection[str]]
     """They may be."""
-    is_whole: bool = True
-    """Whether this is all; there were no more than `MOST_REACHED`."""
 
 
 NOTHING_HELD = Held({}, {})
@@ -54,13 +55,14 @@ class _RuleGroup(NamedTuple):
 
 
 class ChangedResources:
-    """The standing rules, filed by the resources that they register."""
+    """The standing rules, by the resources that they register."""
 
-    def __init__(self, matcher: Matcher) -> None:
-        self._answers: DecidedIndex[int] = DecidedIndex(matcher)
-        self._stars: DecidedIndex[StarKey] = DecidedIndex(matcher)
+    def __init__(self, index: DecidedIndex[bytes | int]) -> None:
+        """`index` has the stars of rules by key, and those that it decides by number."""
+        self._index = index
         self._groups: dict[tuple[tuple[str, tuple[str, ...]], int], _RuleGroup] = {}
-        self._of_star: dict[StarKey, set[int]] = {}
+        self._of_star: dict[bytes, set[int]] = {}
+        """The rules that it does not decide, by the stars of their registered variables."""
         self._registered: dict[int, str] = {}
         """The name of each rule's variable."""
 
@@ -80,99 +82,100 @@ class ChangedResources:
         if query.graph is None:
             for star in query.stars:
                 if star.subject == registered.name:
-                    if star.key not in self._stars:
-                        self._stars.add(star.key, star.compiled)
                     self._of_star.setdefault(star.key, set()).add(number)
             return
         node = query.graph.subjects.index(Variable(registered.name))
-        self._answers.add(number, compiled)
         group = self._groups.setdefault((query.group, node), _RuleGroup(query.graph, compiled.constants, node, set()))
         group.members.add(number)
 
     def remove(self, number: int, query: StandingQuery) -> None:
         registered = self._registered.pop(number)
         if query.graph is not None:
-            self._answers.remove(number)
             key = query.group, query.graph.subjects.index(Variable(registered))
             self._groups[key].members.discard(number)
             if not self._groups[key].members:
                 del self._groups[key]
             return
         for star in query.stars:
-            owners = self._of_star.get(star.key, set())
-            owners.discard(number)
-            if star.subject == registered and not owners and star.key in self._stars:
-                del self._of_star[star.key]
-                self._stars.remove(star.key)
+            if star.subject == registered and star.key in self._of_star:
+                self._of_star[star.key].discard(number)
+                if not self._of_star[star.key]:
+                    del self._of_star[star.key]
 
-    def find(self, store: Store, change: Change, strong: Iterable[str]) -> Held:
-        """Of the store's last change; `strong`: the properties whose references are, in N-Triples form."""
-        reached = _reached(store, change, strong)
-        if reached is None:
-            return Held({}, {}, False)
-        old = {each for each in reached if _was_there(store, change, each)}
-        if not old:
-            return NOTHING_HELD
-        names = {store.bank.term(each).decode() for each in old}
-        certain: dict[int, Collection[str]] = {}
-        possible: dict[int, Collection[str]] = {}
-        around = {*old}
+    def find(self, store: Store, changes: Changes, strong: Sequence[Collection[str]]) -> Sequence[Held | None]:
+        """What rules hold of the resources that changed in each event of the store's last run; None for an event in
+        which more than `MOST_REACHED` did. `strong`: after each event, the properties whose references are."""
+        held: list[Held | None] = [NOTHING_HELD] * len(changes.graphs)
+        if not self._registered:
+            return held
+        reached = [changes.subjects()]
+        earlier: EarlierStore | None = None
+        for event in range(len(held) - 1, -1, -1):
+            if strong[event] and changes.touch(event):
+                earlier = store.before(event + 1) if earlier is None else earlier
+                earlier.go_back(event)
+                resources = changed_resources(earlier, changes.of(event), strong[event])
+                if resources is None:
+                    held[event] = None
+                else:
+                    reached.append(np.array([event << 32 | each for each in resources], np.int64))
+        keys = store.stayed(distinct(np.concatenate(reached)))
+        waiting = [keys] if len(keys) else []
+        while waiting:
+            part = waiting.pop()
+            found = self._find(store, part)
+            if found is None:
+                waiting += halves(part)
+                continue
+            for event, each in found.items():
+                held[event] = None if held[event] is None else each
+        return held
+
+    def _find(self, store: Store, keys: I64) -> Mapping[int, Held] | None:
+        """What rules hold of these resources (`pack`); None where it is too much of several events together."""
+        certain: dict[int, dict[int, Collection[str]]] = defaultdict(dict)
+        possible: dict[int, dict[int, Collection[str]]] = defaultdict(dict)
+        names: dict[int, set[str]] = defaultdict(set)
+        for key in keys.tolist():
+            names[key >> 32].add(store.bank.term(key & 0xFFFFFFFF).decode())
+        around = [keys]
         for group in self._groups.values():
-            try:
-                around |= neighbours(group.graph, group.constants, group.node, old, store)
-            except TooManyNeighbours:
-                possible.update(dict.fromkeys(group.members, names))
-        if self._groups:
-            rows, beyond = self._answers.found_in(_lines(store, around))
-            for number, text in rows.items():
-                if held := names.intersection(row[self._registered[number]] for row in json.loads(text)):
-                    certain[number] = held
-            possible.update(dict.fromkeys(beyond, names))
-        if self._of_star:
-            stars, many = self._stars.found_in(_lines(store, old))
-            for key in (*stars, *many):
-                possible.update(dict.fromkeys(self._of_star[key], names))
-        return Held(certain, possible)
-
-
-def _reached(store: Store, change: Change, strong: Iterable[str]) -> set[int] | None:
-    """The resources that changed; None for more than `MOST_REACHED`."""
-    predicates = {id for each in strong if (id := id_of(store, each)) != NOWHERE}
-    changed = [*change.added.tolist(), *change.removed.tolist()]
-    reached = {subject for subject, _, _ in changed}
-    waiting = [*reached]
-    while waiting:
-        if len(reached) > MOST_REACHED:
+            reached = neighbours(group.graph, group.constants, group.node, keys, store, KEYS_AT_ONCE)
+            if reached is None:
+                return None
+            around += reached.keys
+            for event in reached.beyond:
+                possible[event].update(dict.fromkeys(group.members, names[event]))
+        views = store.view(distinct(np.concatenate(around)), ROWS_AT_ONCE)
+        if views is None:
             return None
+        found: QueriesFound[bytes | int] = self._index.found_after(views)
+        for event, key, text in found.rows:
+            if isinstance(key, bytes):
+                possible[event].update(dict.fromkeys(self._of_star.get(key, ()), names[event]))
+            elif key in self._registered:
+                held = names[event].intersection(row[self._registered[key]] for row in rows_of(text))
+                if held:
+                    certain[event][key] = held
+        for event, key in found.beyond:
+            numbers = self._of_star.get(key, ()) if isinstance(key, bytes) else {key} & self._registered.keys()
+            possible[event].update(dict.fromkeys(numbers, names[event]))
+        return {event: Held(certain[event], possible[event]) for event in sorted({*certain, *possible})}
+
+
+def changed_resources(source: TripleSource, change: Change, strong: Iterable[str]) -> set[int] | None:
+    """The resources that a change, after which the source is, changed; None for more than `MOST_REACHED`. `strong`: the
+    properties whose references are, in N-Triples form."""
+    predicates = [id for each in sorted(strong) if (id := id_of(source, each)) != NOWHERE]
+    reached = {*change.added[:, 0].tolist(), *change.removed[:, 0].tolist()}
+    waiting = [*reached] if predicates else []
+    while waiting:
         here = waiting.pop()
-        for each in _referring(store, here, predicates, MOST_REACHED):
-            if each not in reached:
-                reached.add(each)
-                waiting.append(each)
-    return reached
-
-
-def _referring(store: Store, here: int, predicates: Collection[int], most: int) -> Iterable[int]:
-    for predicate in predicates:
-        if store.count(ANY, predicate, here) > most:
-            yield from range(-most - 1, 0)  # no resource has such a number; they are too many
-        else:
-            yield from store.find(ANY, predicate, here)[:, 0].tolist()
-
-
-def _was_there(store: Store, change: Change, subject: int) -> bool:
-    """Whether it was the subject of a triple before the change, and is of one after it."""
-    now = len(store.find(subject, ANY, ANY))
-    came = int((change.added[:, 0] == subject).sum())
-    return now > 0 and (now > came or bool((change.removed[:, 0] == subject).any()))
-
-
-def _lines(store: Store, subjects: Iterable[int]) -> bytes:
-    """All triples of some subjects, as canonical N-Triples."""
-    term: Callable[[int], bytes] = store.bank.term
-    found = {
-        b"%b %b %b .\n" % tuple(map(term, row))
-        for subject in subjects
-        for row in store.find(subject, ANY, ANY).tolist()
-    }
-    return b"".join(sorted(found))
+        for predicate in predicates:
+            if len(reached) > MOST_REACHED or source.count(ANY, predicate, here) > MOST_REACHED:
+                return None
+            for each in source.find(ANY, predicate, here)[:, 0].tolist():
+                if each not in reached:
+                    reached.add(each)
+                    waiting.append(each)
+    return reached if len(reached) <= MOST_REACHED else None

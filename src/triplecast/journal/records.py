@@ -208,9 +208,16 @@ class Records:
 
     def registered_at(self, id: int) -> str:
         """When registration `id` was recorded (xsd:dateTime in UTC)."""
+        return self._written_at(id, Kind.SUBSCRIPTION)
+
+    def loaded_at(self, position: int) -> str:
+        """When the taxonomy at a position was."""
+        return self._written_at(position, Kind.TAXONOMY)
+
+    def _written_at(self, position: int, kind: Kind) -> str:
         with self._database.lock:
-            statement = f"SELECT * FROM record WHERE kind = {Kind.SUBSCRIPTION:d} AND position >= ? ORDER BY 1 LIMIT 1"
-            return time_text(next(iter(self._rows(statement, (id,)))).written_at)
+            statement = f"SELECT * FROM record WHERE kind = {kind:d} AND position >= ? ORDER BY 1 LIMIT 1"
+            return time_text(next(iter(self._rows(statement, (position,)))).written_at)
 
     def names_with(self, positions: Sequence[int]) -> list[NamedRegistrations]:
         """What the registrations at `positions` are called, each with all that its record added. Raises `StorageFault`

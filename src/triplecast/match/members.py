@@ -92,8 +92,10 @@ class JoinedRows(NamedTuple):
 class BatchMatches:
     """What is found of a batch, segment after segment, of as many of its first publications as there is room for."""
 
-    def __init__(self, publications: Sequence[Publication], limits: AnswerLimits) -> None:
+    def __init__(self, publications: Sequence[Publication], limits: AnswerLimits, has_texts: bool = True) -> None:
+        """Without texts of the publications, nothing is left to the evaluator."""
         self.publications = publications
+        self.has_texts = has_texts
         self.limits = limits
         self.upto = len(publications)
         """All is found of the publications before this one (index into the batch)."""
@@ -115,12 +117,13 @@ class BatchMatches:
 
     def count(self, matched: MatchedRuns) -> None:
         """Count the work of a segment's kernels."""
-        self.add_counts(matched.counts, len(matched.subscription))
+        keys, touched, joins, _ = matched.counts.tolist()
+        self.add_counts(keys, touched, joins, len(matched.subscription))
 
-    def add_counts(self, counts: I64, pairs: int) -> None:
+    def add_counts(self, keys: int, touched: int, joins: int, pairs: int) -> None:
         """Count work (`MatchedRuns.counts`) that found so many pairs."""
-        (keys, touched, joins), (more_keys, more_touched, more_joins, _) = self._work, counts.tolist()
-        self._work = keys + more_keys, touched + more_touched, joins + more_joins
+        before = self._work
+        self._work = before[0] + keys, before[1] + touched, before[2] + joins
         self.pairs += pairs
 
     @property

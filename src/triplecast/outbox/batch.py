@@ -82,8 +82,10 @@ class OutboxBatch:
             raise ValueError("positions of an outbox batch must increase")
         check_changes(self.change)
         position, registration = self.position, self.registration
-        alike = position[1:] == position[:-1]
-        if not ((position[1:] > position[:-1]) | (alike & (registration[1:] > registration[:-1]))).all():
+        rising, alike = registration[1:] > registration[:-1], position[1:] == position[:-1]
+        if not alike.all():
+            rising = (position[1:] > position[:-1]) | (alike & rising)
+        if not rising.all():
             raise ValueError("rows of an outbox batch must be sorted by position and registration, each pair once")
         pairs = {pair.position for pair in (*self.undecided, *self.awaited)}
         if not {*distinct(self.position), *pairs} <= {each.position for each in self.publications}:
@@ -141,6 +143,27 @@ class OutboxBatch:
             *join_sheets([(batch.sheet, batch.offsets, batch.bindings) for batch in ordered]),
             tuple(pair for batch in ordered for pair in batch.undecided),
             tuple(pair for batch in ordered for pair in batch.awaited),
+        )
+
+    def beside(self, other: OutboxBatch) -> OutboxBatch:
+        """One batch of two that may have rows and pairs of the same publications, but none in both."""
+        if not self.publications or not other.publications:
+            return self if self.publications else other
+        names = {each.position: each for each in (*self.publications, *other.publications)}
+        position = np.concatenate([self.position, other.position])
+        registration = np.concatenate([self.registration, other.registration])
+        sheet, offsets, bindings = join_sheets([(each.sheet, each.offsets, each.bindings) for each in (self, other)])
+        order = np.lexsort((registration, position))
+        return OutboxBatch(
+            tuple(names[each] for each in sorted(names)),
+            position[order],
+            registration[order],
+            np.concatenate([self.change, other.change])[order],
+            sheet[order],
+            offsets,
+            bindings,
+            tuple(sorted((*self.undecided, *other.undecided), key=lambda pair: pair[:2])),
+            self.awaited + other.awaited,
         )
 
     def between(self, after: int, upto: int) -> OutboxBatch:

@@ -87,8 +87,9 @@ def test_a_removed_document_tells_nobody_and_comes_back_as_the_next_version() ->
         engine.subscribe(TITLES, id="rail")
         engine.publish(turtle("A"), "text/turtle", GRAPH)
         receipt = engine.remove(GRAPH)
-        assert receipt.removal == Removal(3, GRAPH, 1, receipt.removal.removed_at)
-        assert receipt == Receipt((), (), (), (), (), receipt.removal), "nobody is told of it"
+        (removal,) = receipt.removals
+        assert removal == Removal(3, GRAPH, 1, removal.removed_at)
+        assert receipt == Receipt((), (), (), (), (), (removal,)), "nobody is told of it"
         assert engine.remove(GRAPH) is None
         assert len(list(engine.notifications())) == 1
         assert engine.publish(turtle("A"), "text/turtle", GRAPH).publications[0].version == 2

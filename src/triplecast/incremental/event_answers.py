@@ -1,0 +1,108 @@
+"""What is told of the answers to standing queries."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from triplecast.evaluate.budget import Budget, BudgetExceeded
+from triplecast.incremental.asked_graph import MOST_HELD
+from triplecast.incremental.changed_resources import MOST_REACHED
+from triplecast.incremental.decided_index import rows_of
+from triplecast.incremental.difference import AnswerChange, AnswerRow, change_text, rows_among
+from triplecast.model.algebra import Query, from_ntriples
+from triplecast.model.match import TOO_LONG
+from triplecast.model.publication import Publication
+from triplecast.repository.held import HELD_TRIPLES
+from triplecast.repository.stored_graphs import Source
+from triplecast.taxonomy import EntailmentTooLarge
+
+
+class AnswerChanged(NamedTuple):
+    """What an event did to one answer."""
+
+    registration: int
+    added: bytes
+    """The rows that came, as JSON; empty for none."""
+    removed: bytes
+    changed: bytes = b""
+    """Of a rule, those that stay and whose resource changed (`changed_resources`)."""
+
+
+class AnswerUndecided(NamedTuple):
+    registration: int
+    reason: str
+
+
+Decided: TypeAlias = tuple[list[AnswerChanged], list[AnswerUndecided]]
+"""What is told of one answer, or why it is undecided."""
+
+
+class EventAnswers(NamedTuple):
+    """What one event did to all answers, by registration."""
+
+    name: Publication
+    """What notifications call it: the version that came or went, or the repository as a subscription found it."""
+    removal: bool
+    changed: Sequence[AnswerChanged]
+    undecided: Sequence[AnswerUndecided]
+
+
+def rows_text(rows: Counter[tuple[tuple[str, str], ...]]) -> bytes:
+    if not rows:
+        return b""
+    return json.dumps([dict(row) for row in rows.elements()], ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def told_of(number: int, query: Query, change: AnswerChange) -> Decided:
+    if not change.added and not change.removed:
+        return [], []
+    added, removed = change_text([variable.name for variable in query.variables], change)
+    if added is None or removed is None:
+        return [], [AnswerUndecided(number, TOO_LONG)]
+    return [AnswerChanged(number, added, removed)], []
+
+
+def with_changed(
+    number: int,
+    query: Query,
+    decided: Decided,
+    resources: tuple[Iterable[str], Iterable[str]],
+    after: Callable[[], Source],
+    budget: Budget,
+) -> Decided:
+    """What is told of a rule, with those of the changed resources that stay in its answer: these are in it after the
+    event, or may be."""
+    told, unsure = decided
+    if unsure:
+        return decided
+    (variable,) = query.variables
+    found = told[0] if told else AnswerChanged(number, b"", b"")
+    new = {row[variable.name] for row in rows_of(found.added)}
+    certain, possible = ([(from_ntriples(each),) for each in sorted({*some} - new)] for some in resources)
+    try:
+        kept = rows_among(query, possible, after(), budget) if possible else set()
+    except BEYOND as error:
+        return [], [AnswerUndecided(number, reason_of(error))]
+    rows: Counter[AnswerRow] = Counter(dict.fromkeys([*certain, *kept], 1))
+    changed, _ = change_text([variable.name], AnswerChange(rows, Counter()))
+    if changed is None:
+        return [], [AnswerUndecided(number, TOO_LONG)]
+    return ([found._replace(changed=changed)], []) if changed else decided
+
+
+TOO_MANY_CHANGED = f"its resources: more than {MOST_REACHED:,} refer strongly to what changed"
+TOO_LARGE = f"its answer in the stored documents: {EntailmentTooLarge()}, of one resource"
+LOST = (
+    f"its answer in the stored documents: since it was decided, more than {HELD_TRIPLES:,} triples have changed, or "
+    f"after {MOST_HELD} events answers are owed; subscribe again"
+)
+BEYOND = (BudgetExceeded, EntailmentTooLarge, RecursionError, MemoryError)
+
+
+def reason_of(error: BaseException) -> str:
+    if isinstance(error, BudgetExceeded | EntailmentTooLarge):
+        return f"its answer in the stored documents: {error}"
+    return "its answer in the stored documents: nested too deeply, or more than memory holds"
