@@ -223,7 +223,7 @@ class History:
         for pair in receipt.undecided if receipt is not None else ():
             self.seen["undecided"] += 1
             self.told.pop(pair.subscription, None)  # it is not looked at any more
-        if receipt is not None and receipt.removal is None:
+        if receipt is not None and not receipt.removals:
             unsure = {pair.subscription for pair in receipt.undecided}
             self._compare_alone(graph, alone, unsure)
         after = self._graph()

@@ -26,7 +26,9 @@ from triplecast.kernels.timeline import distinct
 from triplecast.kernels.triples import ANY, NOWHERE
 from triplecast.model.algebra import Variable
 from triplecast.repository.changes import Change, Changes, EarlierStore
+from triplecast.repository.entailed import EntailedSource
 from triplecast.repository.store import Store, TripleSource, id_of
+from triplecast.repository.stored_graphs import Source
 
 MOST_REACHED = 200_000
 """Resources that one event may change; beyond, it is undecided which did."""
@@ -41,6 +43,9 @@ class Held(NamedTuple):
     """They are in the answer after the event."""
     possible: Mapping[int, Collection[str]]
     """They may be."""
+
+    def of(self, number: int) -> tuple[Collection[str], Collection[str]]:
+        return self.certain.get(number, ()), self.possible.get(number, ())
 
 
 NOTHING_HELD = Held({}, {})
@@ -179,3 +184,10 @@ def changed_resources(source: TripleSource, change: Change, strong: Iterable[str
                     reached.add(each)
                     waiting.append(each)
     return reached if len(reached) <= MOST_REACHED else None
+
+
+def changed_terms(source: Source, change: Change, strong: Iterable[str]) -> tuple[Sequence[str], Sequence[str]] | None:
+    """Do the same; it is not known of these terms which rules have them in their answers."""
+    stored = source.entailed if isinstance(source, EntailedSource) else source
+    found = changed_resources(stored, change, strong)
+    return None if found is None else ((), [stored.bank.term(each).decode() for each in found])

@@ -69,15 +69,17 @@ def with_changed(
     number: int,
     query: Query,
     decided: Decided,
-    resources: tuple[Iterable[str], Iterable[str]],
+    resources: tuple[Iterable[str], Iterable[str]] | None,
     after: Callable[[], Source],
     budget: Budget,
 ) -> Decided:
     """What is told of a rule, with those of the changed resources that stay in its answer: these are in it after the
-    event, or may be."""
+    event, or may be. None: they are too many."""
     told, unsure = decided
     if unsure:
         return decided
+    if resources is None:
+        return [], [AnswerUndecided(number, TOO_MANY_CHANGED)]
     (variable,) = query.variables
     found = told[0] if told else AnswerChanged(number, b"", b"")
     new = {row[variable.name] for row in rows_of(found.added)}

@@ -13,7 +13,7 @@ from triplecast.compile.compiled import CompiledSubscription, compile_subscripti
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget
 from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, TwoStates
-from triplecast.incremental.changed_resources import NOTHING_HELD, RULE, Held, changed_resources
+from triplecast.incremental.changed_resources import NOTHING_HELD, RULE, Held, changed_terms
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
 from triplecast.incremental.difference import DOCUMENTS, AnswerChange, change_of_answer, change_of_rows, whole_answer
@@ -21,7 +21,6 @@ from triplecast.incremental.event_answers import (
     BEYOND,
     LOST,
     TOO_LARGE,
-    TOO_MANY_CHANGED,
     AnswerChanged,
     AnswerUndecided,
     Decided,
@@ -43,7 +42,6 @@ from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository
 from triplecast.repository.changes import Change, Changes
-from triplecast.repository.entailed import EntailedSource
 from triplecast.repository.stored_graphs import Source
 from triplecast.schema import restore_schema
 from triplecast.taxonomy import restore_taxonomy
@@ -331,28 +329,19 @@ class StandingQueries:
 
     def _add_changed(self, graph: AskedGraph, held: Held | None, answers: dict[int, Decided], states: States) -> None:
         """Add the resources that changed in an event to what it does to answers; None: too many did."""
-        numbers = graph.rules.numbers if held is None else {*held.certain, *held.possible}
-        for number in sorted(numbers):
-            if number in self.owed:
-                continue
-            if held is None:
-                answers[number] = [], [AnswerUndecided(number, TOO_MANY_CHANGED)]
-                continue
-            known = held.certain.get(number, ()), held.possible.get(number, ())
-            query, decided = _query_of(self._live[number].compiled), answers.get(number, ([], []))
-            answers[number] = with_changed(number, query, decided, known, lambda: states.after, Budget(STEPS))
+        for number in sorted(graph.rules.numbers if held is None else {*held.certain, *held.possible}):
+            if number not in self.owed:
+                resources = None if held is None else held.of(number)
+                query, decided = _query_of(self._live[number].compiled), answers.get(number, ([], []))
+                answers[number] = with_changed(number, query, decided, resources, lambda: states.after, Budget(STEPS))
 
     def _with_all_changed(self, standing: _Standing, decided: Decided, change: Change | None, after: Source) -> Decided:
-        """Add the resources of a rule that a change over several events changed."""
-        if standing.number not in standing.graph.rules or decided[1]:
+        """Add the resources of a rule that a change over several events changed; None: it is too large."""
+        if standing.number not in standing.graph.rules:
             return decided
-        source = after.entailed if isinstance(after, EntailedSource) else after
-        changed = None if change is None else changed_resources(source, change, self._strong)
-        if changed is None:
-            return [], [AnswerUndecided(standing.number, TOO_MANY_CHANGED)]
-        names = (), [source.bank.term(each).decode() for each in changed]
+        resources = None if change is None else changed_terms(after, change, self._strong)
         query = _query_of(standing.compiled)
-        return with_changed(standing.number, query, decided, names, lambda: after, Budget(STEPS))
+        return with_changed(standing.number, query, decided, resources, lambda: after, Budget(STEPS))
 
     # ---- one answer -------------------------------------------------------------------------------------------------
 
