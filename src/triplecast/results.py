@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import NamedTuple
 
 from pyoxigraph import BlankNode, NamedNode, Triple
@@ -23,7 +22,7 @@ from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import Subscription
 
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
-_ADDED, _REMOVED = "+", "-"
+_ADDED, _REMOVED, _CHANGED = "+", "-", "~"
 
 
 class Head(NamedTuple):
@@ -68,21 +67,33 @@ class RecordedRows(NamedTuple):
 
     added: list[dict[str, str]]
     removed: list[dict[str, str]]
+    changed: Sequence[dict[str, str]] = ()
+    """Of a rule, those that stay and whose resource changed."""
 
     @classmethod
     def read(cls, recorded: str, change: str) -> RecordedRows:
-        """Read what is recorded of a match: the rows that were ``added`` or ``removed``, or for ``changed`` both."""
+        """Read what is recorded of a match: the rows that were ``added`` or ``removed``, or for ``changed`` both,
+        and those of a rule whose resource changed."""
         found = json.loads(recorded)
         if change == "changed":
-            return cls(found["added"], found["removed"])
+            return cls(found["added"], found["removed"], found.get("changed", ()))
         return cls([], found) if change == "removed" else cls(found, [])
 
     def answers(self, head: Head | None) -> dict[str, object]:
-        """``answer``, of the rows added, and where rows were removed ``removed``, of these, as `results_json` has
-        them; without a head the names are those that the rows have."""
-        head = head or seen_head([*self.added, *self.removed])
+        """``answer``, of the rows added, and where rows were removed ``removed``, of these, likewise ``changed``, as
+        `results_json` has them; without a head the names are those that the rows have."""
+        head = head or seen_head(self.all)
+        parts = {"removed": self.removed, "changed": self.changed}
         row: dict[str, object] = {"answer": results_json(head, self.added)}
-        return row | {"removed": results_json(head, self.removed)} if self.removed else row
+        return row | {name: results_json(head, rows) for name, rows in parts.items() if rows}
+
+    @property
+    def signed(self) -> tuple[tuple[str, Sequence[dict[str, str]]], ...]:
+        return (_ADDED, self.added), (_REMOVED, self.removed), (_CHANGED, self.changed)
+
+    @property
+    def all(self) -> list[dict[str, str]]:
+        return [*self.added, *self.removed, *self.changed]
 
 
 def read_terms(solutions: Iterable[Mapping[str, str]]) -> list[dict[str, Term]]:
@@ -149,8 +160,8 @@ class Recorded(NamedTuple):
         return construct(query.template, read_terms(self.rows.added), self.id)
 
     def row(self) -> dict[str, object]:
-        """What JSON says of it: ``answer``, where rows were removed ``removed``, and for a CONSTRUCT ``graph``, its
-        triples as N-Triples."""
+        """What JSON says of it: ``answer``, where there are such ``removed`` and ``changed``, and for a CONSTRUCT
+        ``graph``, its triples as N-Triples."""
         rows = self.rows
         head = self._head(rows)
         row = rows.answers(head)
@@ -163,17 +174,17 @@ class Recorded(NamedTuple):
         if self.change == "added":
             cells = ([each.get(name, "") for name in names] for each in rows.added if names)
             return table_html(f"{subscription} matches {publication}", names, cells)
-        signed = chain(((_ADDED, each) for each in rows.added), ((_REMOVED, each) for each in rows.removed))
+        signed = ((sign, each) for sign, some in rows.signed for each in some)
         cells = ([sign, *(each.get(name, "") for name in names)] for sign, each in signed)
         return table_html(f"{subscription}: rows {self.change} by {publication}", ("", *names), cells)
 
     def firsts(self) -> list[tuple[str, int]]:
-        """The first row added and the first one removed, as far as there are such: each as a line in the order of
-        SELECT, with a sign before it unless rows were added only, and how many more there are."""
+        """The first row added, removed and changed, as far as there are such: each as a line in the order of SELECT,
+        with a sign before it unless rows were added only, and how many more there are."""
         rows = self.rows
-        names = self._head(RecordedRows(rows.added[:1], rows.removed[:1])).variables
+        names = self._head(RecordedRows(rows.added[:1], rows.removed[:1], rows.changed[:1])).variables
         found = []
-        for sign, solutions in ((_ADDED, rows.added), (_REMOVED, rows.removed)):
+        for sign, solutions in rows.signed:
             if solutions:
                 bound = " ".join(f"?{name}={solutions[0][name]}" for name in names if name in solutions[0]) or "yes"
                 found.append((bound if self.change == "added" else f"{sign} {bound}", len(solutions) - 1))
@@ -184,7 +195,7 @@ class Recorded(NamedTuple):
         return " ".join(line for line, _ in self.firsts())
 
     def _head(self, rows: RecordedRows) -> Head:
-        return head_of(self.definition, self.operators, [*rows.added, *rows.removed])
+        return head_of(self.definition, self.operators, rows.all)
 
 
 class Answered:
@@ -209,6 +220,12 @@ class Answered:
     def removed(self) -> list[dict[str, Term]]:
         """The solutions removed, likewise. None where `change` is ``added``."""
         return read_terms(self.recorded.rows.removed)
+
+    @property
+    def changed(self) -> list[dict[str, Term]]:
+        """Of a rule in repository scope, the solutions that stay and whose resource changed: its own triples, or those
+        of what strong references lead to."""
+        return read_terms(self.recorded.rows.changed)
 
     @property
     def bindings(self) -> list[dict[str, Term]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from triplecast.incremental import EventAnswers
+from triplecast.incremental import AnswerChanged, EventAnswers
 from triplecast.kernels.render import join_sheets
 from triplecast.model.match import CHANGE_NUMBER, MatchedBatch, MatchRows, Undecided, changed_bindings
 from triplecast.model.publication import Publication
@@ -33,7 +33,7 @@ def with_answers(
     places = {each.position: place for place, each in enumerate(ordered)}
     of_batch = np.array([places[each.position] for each in publications], np.int32)
     rows = [
-        (places[event.name.position], each.registration, *_told(each.added, each.removed, event.removal))
+        (places[event.name.position], each.registration, *_told(each, event.removal))
         for event in answers
         for each in event.changed
     ]
@@ -65,8 +65,9 @@ def with_answers(
     )
 
 
-def _told(added: bytes, removed: bytes, removal: bool) -> tuple[int, bytes]:
+def _told(change: AnswerChanged, removal: bool) -> tuple[int, bytes]:
     """The number of a change, and its text."""
-    if added and removed:
-        return CHANGE_NUMBER["changed", removal], changed_bindings(added, removed)
+    added, removed = change.added, change.removed
+    if change.changed or (added and removed):
+        return CHANGE_NUMBER["changed", removal], changed_bindings(added, removed, change.changed)
     return (CHANGE_NUMBER["added", removal], added) if added else (CHANGE_NUMBER["removed", removal], removed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from sys import intern
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from triplecast.compile.compiled import CompiledSubscription, compile_subscripti
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget
 from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, TwoStates
+from triplecast.incremental.changed_resources import NOTHING_HELD, RULE, Held, changed_terms
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
 from triplecast.incremental.difference import DOCUMENTS, AnswerChange, change_of_answer, change_of_rows, whole_answer
@@ -27,20 +28,22 @@ from triplecast.incremental.event_answers import (
     reason_of,
     rows_text,
     told_of,
+    with_changed,
 )
-from triplecast.incremental.filed import Concerned, lacks_constants
+from triplecast.incremental.filed import Concerned, known_stars, lacks_constants, seeds_of
 from triplecast.incremental.owed import OwedAnswers
-from triplecast.incremental.restriction import Seeds
 from triplecast.journal import JournalFile
 from triplecast.languages import fill
 from triplecast.match import Matcher
 from triplecast.model.algebra import Query, from_ntriples
 from triplecast.model.entailment import Entailment
-from triplecast.model.events import Event, Removal, TaxonomyVersion
+from triplecast.model.events import Event, Removal, SchemaVersion, TaxonomyVersion
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository
-from triplecast.repository.changes import Changes
+from triplecast.repository.changes import Change, Changes
+from triplecast.repository.stored_graphs import Source
+from triplecast.schema import restore_schema
 from triplecast.taxonomy import restore_taxonomy
 
 STEPS = 500_000
@@ -78,6 +81,7 @@ class StandingQueries:
         """The answers that are undecided."""
         start = repository.reached
         self._taxonomy = journal.taxonomies(start, start).before(start + 1)
+        self._strong = journal.schema(start).strong
         self._graphs: dict[Entailment, AskedGraph] = {}
         """Those that a live subscription is asked of."""
         self._told = told
@@ -140,9 +144,11 @@ class StandingQueries:
         standing = _Standing(int(registration.id), compiled, query, graph)
         self._live[standing.number] = standing
         graph.live.add(standing.number)
-        graph.filed.add(standing.number, compiled, query)
+        graph.filed.add(standing.number, compiled, query, registration.subscription)
         if query.every or query.documents:
             self._anytime.add(standing.number)
+        if registration.subscription.language == RULE:
+            graph.rules.add(standing.number, compiled, query)
         return standing
 
     def _graph(self, entailment: Entailment) -> AskedGraph:
@@ -163,7 +169,7 @@ class StandingQueries:
         for group in self._repository.coming(self._told):
             for event in group:
                 changes = self._repository.take([event])
-                self._note_taxonomy(event)
+                self._note(event)
                 for graph in self._graphs.values():
                     graph.take([event], changes, self._taxonomy)
                 for standing in since.get(event.position, ()):
@@ -177,6 +183,8 @@ class StandingQueries:
             if standing is not None:
                 self._settle(standing, upto)
                 standing.graph.filed.remove(number, standing.query)
+                if number in standing.graph.rules:
+                    standing.graph.rules.remove(number, standing.query)
                 standing.graph.live.discard(number)
                 self._anytime.discard(number)
                 if not standing.graph.live:
@@ -209,9 +217,8 @@ class StandingQueries:
     def _answers(self, events: Sequence[Event]) -> Iterator[EventAnswers]:
         """Take events in which the same queries are live; how each of them changes the answers."""
         changes = self._repository.take(events)
-        for event in events:
-            self._note_taxonomy(event)
-        found = [self._answers_of(graph, events, changes) for _, graph in sorted(self._graphs.items())]
+        strong = [self._note(event) for event in events]
+        found = [self._answers_of(graph, events, changes, strong) for _, graph in sorted(self._graphs.items())]
         for place, event in enumerate(events):
             decided = sorted(pair for of_graph in found for pair in of_graph[place].items())
             told = [each for _, (changed, _) in decided for each in changed]
@@ -219,15 +226,22 @@ class StandingQueries:
             if told or undecided:
                 yield EventAnswers(*self._name_of(event), told, undecided)
 
-    def _note_taxonomy(self, event: Event) -> None:
+    def _note(self, event: Event) -> Collection[str]:
+        """Take what an event says of classes and properties; return those whose references are strong after it."""
         if isinstance(event, TaxonomyVersion):
             self._taxonomy = restore_taxonomy(event.lines, event.broader)
+        if isinstance(event, SchemaVersion):
+            self._strong = restore_schema(event.lines).strong
+        return self._strong
 
-    def _answers_of(self, graph: AskedGraph, events: Sequence[Event], changes: Changes) -> Sequence[dict[int, Decided]]:
+    def _answers_of(
+        self, graph: AskedGraph, events: Sequence[Event], changes: Changes, strong: Sequence[Collection[str]]
+    ) -> Sequence[dict[int, Decided]]:
         """What each event does to the answers from one graph, by registration."""
         was_too_large = graph.too_large
         own = graph.take(events, changes, self._taxonomy)
         found = graph.filed.find(graph.store, own)
+        held = graph.rules.find(graph.store, own, strong)
         states = graph.states(len(events))
         answers: list[dict[int, Decided]] = [{} for _ in events]
         for place in range(len(events) - 1, -1, -1):  # a store goes back, and not forth
@@ -243,6 +257,8 @@ class StandingQueries:
                     answers[place][number] = self._make_up(standing)
                 else:
                     answers[place][number] = self._decide(standing, known, states)
+            if held[place] is not NOTHING_HELD and not graph.too_large:
+                self._add_changed(graph, held[place], answers[place], states)
         self._note_owed(graph, events, answers, states)
         return answers
 
@@ -251,7 +267,7 @@ class StandingQueries:
     ) -> dict[int, Concerned | None]:
         """Whom an event may concern; with what is known of that, or None for whom it is evaluated as a whole."""
         is_taught = isinstance(event, TaxonomyVersion)
-        if is_taught and graph.entailed is None:
+        if isinstance(event, SchemaVersion) or (is_taught and graph.entailed is None):
             return {}
         concerned: dict[int, Concerned | None] = dict.fromkeys((*found.rows, *found.stars, *found.unsure), found)
         whole = self._anytime & graph.live
@@ -274,7 +290,9 @@ class StandingQueries:
             for number, (_, unsure) in answers[place].items():
                 first = since.get(number)
                 if first is not None:
-                    decided = self._decide(self._live[number], None, states.between(first, place))
+                    two, standing = states.between(first, place), self._live[number]
+                    decided = self._decide(standing, None, two)
+                    decided = self._with_all_changed(standing, decided, graph.store.change(first, place), two.after)
                     answers[place][number] = decided
                     if not decided[1]:
                         del since[number]
@@ -296,7 +314,8 @@ class StandingQueries:
             return [], [AnswerUndecided(standing.number, LOST)]
         whole = standing.number in self._anytime or standing.query.kin
         found = None if whole else standing.graph.concerned_since(since)
-        return self._decide(standing, found, TwoStates(before, standing.graph.after))
+        decided = self._decide(standing, found, TwoStates(before, standing.graph.after))
+        return self._with_all_changed(standing, decided, standing.graph.change_since(since), standing.graph.after)
 
     def _settle(self, standing: _Standing, position: int) -> None:
         """Note that an answer is decided, or not wanted any more."""
@@ -305,6 +324,24 @@ class StandingQueries:
             self.owed.end(standing.number, position)
             if since != standing.number:
                 standing.graph.drop(since)
+
+    # ---- resources of rules that changed ----------------------------------------------------------------------------
+
+    def _add_changed(self, graph: AskedGraph, held: Held | None, answers: dict[int, Decided], states: States) -> None:
+        """Add the resources that changed in an event to what it does to answers; None: too many did."""
+        for number in sorted(graph.rules.numbers if held is None else {*held.certain, *held.possible}):
+            if number not in self.owed:
+                resources = None if held is None else held.of(number)
+                query, decided = _query_of(self._live[number].compiled), answers.get(number, ([], []))
+                answers[number] = with_changed(number, query, decided, resources, lambda: states.after, Budget(STEPS))
+
+    def _with_all_changed(self, standing: _Standing, decided: Decided, change: Change | None, after: Source) -> Decided:
+        """Add the resources of a rule that a change over several events changed; None: it is too large."""
+        if standing.number not in standing.graph.rules:
+            return decided
+        resources = None if change is None else changed_terms(after, change, self._strong)
+        query = _query_of(standing.compiled)
+        return with_changed(standing.number, query, decided, resources, lambda: after, Budget(STEPS))
 
     # ---- one answer -------------------------------------------------------------------------------------------------
 
@@ -324,7 +361,7 @@ class StandingQueries:
             return self._rows_changed(standing, found.rows[number], states)
         if found is not None and number not in found.stars and number not in found.unsure:
             return [], []
-        stars = None if found is None else _known_stars(standing.query, number, found)
+        stars = None if found is None else known_stars(standing.query, number, found)
         seeds = None if stars is None else seeds_of(standing.query, stars)
         return self._decided(
             standing, lambda: change_of_answer(query, seeds, states.before, states.after, Budget(STEPS))
@@ -350,41 +387,6 @@ class StandingQueries:
             return told_of(standing.number, _query_of(standing.compiled), change())
         except BEYOND as error:
             return [], [AnswerUndecided(standing.number, reason_of(error))]
-
-
-def _known_stars(query: StandingQuery, number: int, found: Concerned) -> Mapping[int, RowsChanged] | None:
-    """The stars of a query that changed; None where one of them has too many rows, or none is filed."""
-    if number not in found.unsure:
-        return found.stars[number]
-    if query.graph is None or query.is_single:
-        return None
-    known: dict[int, RowsChanged] = {}
-    for place, star in enumerate(query.stars):
-        if star.key in found.star_rows:
-            rows = found.star_rows[star.key]
-            if rows is None:
-                return None
-            known[place] = rows
-    return known or None
-
-
-def seeds_of(query: StandingQuery, stars: Mapping[int, RowsChanged]) -> list[Seeds] | None:
-    """What the rows that a star lost or gained say of the solutions that change; None where one says nothing."""
-    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
-    for number, changed in stars.items():
-        seeds = query.stars[number].seeds
-        if not seeds:
-            return None
-        before, after = (
-            {tuple(sorted(row.items())): row for row in rows_of(text)} for text in (changed.before, changed.after)
-        )
-        differing = [row for key, row in before.items() if key not in after]
-        differing += [row for key, row in after.items() if key not in before]
-        wanted = found.setdefault(tuple(name for _, name in seeds), [])
-        wanted += [tuple(row[shown] for shown, _ in seeds) for row in differing]
-    return [
-        Seeds(names, [tuple(map(from_ntriples, row)) for row in dict.fromkeys(rows)]) for names, rows in found.items()
-    ]
 
 
 @lru_cache(maxsize=QUERIES_CACHED)

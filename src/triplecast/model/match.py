@@ -197,7 +197,7 @@ class ChangeKind(NamedTuple):
     """What a notification says of its rows, and of which event."""
 
     word: str
-    """``added``, ``removed``, or ``changed``: some rows were added and others removed."""
+    """``added``, ``removed``, or ``changed``: rows were added and others removed, or resources of a rule changed."""
     by_removal: bool
     """Whether the event is the removal of the version that the notification names, not its publication."""
     suffix: str
@@ -220,9 +220,10 @@ CHANGE_NUMBER: Mapping[tuple[str, bool], int] = MappingProxyType(
 """By word, and whether the event is a removal."""
 
 
-def changed_bindings(added: bytes, removed: bytes) -> bytes:
+def changed_bindings(added: bytes, removed: bytes, changed: bytes = b"") -> bytes:
     """Return the bindings of a row that is ``changed``; those of the other words are the list of solutions alone."""
-    return b'{"added":%b,"removed":%b}' % (added, removed)
+    more = b',"changed":%b' % changed if changed else b""
+    return b'{"added":%b,"removed":%b%b}' % (added or b"[]", removed or b"[]", more)
 
 
 def publication_key(graph: str, version: int) -> str:

@@ -92,7 +92,7 @@ def subscription_of(fields: object, place: str) -> Subscription | SubscriptionFa
             place, "is no JSON object", 'write one object a line: {"id": …, "language": …, "text": …}'
         )
     name, text, language = fields.get("id"), fields.get("text"), fields.get("language", "sparql")
-    entailment, scope, owner = fields.get("entailment"), fields.get("scope", "publication"), fields.get("owner")
+    entailment, scope, owner = fields.get("entailment"), fields.get("scope", ""), fields.get("owner")
     if (
         type(name) is str
         and name
