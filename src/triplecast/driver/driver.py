@@ -72,14 +72,14 @@ class Driver:
     """
 
     def __init__(self, journal: Journal, outbox: Outbox, all_events: bool = False) -> None:
-        """`all_events`: events that are no publications are to be told too."""
+        """`all_events`: events that are of no document are to be told too."""
         self._journal = journal
         self._outbox = outbox
-        following = journal.next_publication(outbox.told)
+        following = journal.next_document(outbox.told)
         self._empty_upto: int = journal.head() if following is None else following - 1
         if all_events:
             self._empty_upto = outbox.told
-        """Up to here no publication is to be matched, though nothing says so in the outbox."""
+        """Up to here nothing is to be matched, though nothing says so in the outbox."""
         self.turns = Turns(outbox)
 
     @property
@@ -110,8 +110,8 @@ class Driver:
         after = max(self._outbox.state.told, self._empty_upto)
         return MatchRange(after, head) if after < head else None
 
-    def note_no_publications(self, upto: int) -> None:
-        """Note that no publication beyond `told` and up to `upto` is to be matched: nothing is written for that."""
+    def note_no_documents(self, upto: int) -> None:
+        """Note that no document beyond `told` and up to `upto` is to be matched: nothing is written for that."""
         self._empty_upto = upto
 
     def commit(

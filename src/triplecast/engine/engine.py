@@ -32,7 +32,15 @@ from triplecast.ingest.document_files import parse_taxonomy
 from triplecast.journal import Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
-from triplecast.model.subscription import API, BROAD_PER_OWNER, SCOPES, Subscription, check_subscriptions, read_lease
+from triplecast.model.subscription import (
+    API,
+    BROAD_PER_OWNER,
+    SCOPES,
+    Subscription,
+    check_subscriptions,
+    read_key,
+    read_lease,
+)
 from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Definitions, Notification, Outbox, UndecidedPair
@@ -42,6 +50,7 @@ from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed, standing_registrations
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 from triplecast.repository import QUERY_STEPS
+from triplecast.telling import Telling
 
 
 class Engine:
@@ -122,8 +131,9 @@ class Engine:
         self._upkeep = IndexUpkeep(index, journal, lambda: driver.needed_from, operators=lambda: matcher.operators)
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness, SCOPES)
         self._querying = Querying(journal, matcher)
-        asking = Asking(journal, driver, matcher, self._asker)
-        self._matching = Matching(journal, driver, self._registry, matcher, asking, self._querying)
+        telling = Telling(journal, matcher)
+        asking = Asking(journal, driver, matcher, self._asker, telling)
+        self._matching = Matching(journal, driver, self._registry, matcher, asking, self._querying, telling)
         self._publishing = Publishing(self._lock, self._parser, journal, self._registry, self._matching)
         parts = (self._matching, self._querying, self._parser, self._asker, matcher, self._explainer, outbox)
         self._opened = Opened(self, self._lock, journal, parts)
@@ -156,15 +166,23 @@ class Engine:
         entailment: str | None = None,
         owner: str | None = None,
         lease: timedelta | float | datetime | None = None,
+        notify: str | None = None,
+        initial: str | None = None,
+        key: Iterable[str] = (),
     ) -> Subscribed:
         """Register a query, evaluated against each publication from the next on until its lease ends: a timedelta or
         seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day.
+
+        It is told what changed, or as `notify` says ``every`` matching version, or each ``new`` solution once
+        (docs/follow-changes.md); with ``initial="none"`` not what it finds now, in repository scope. With a `key`,
+        names of variables, a row removed and one added that have it in common are one row updated.
 
         Raises `QuerySyntaxError`, `QueryRefused` (`QuotaReached` for a broad one too many of its `owner`),
         `InputError` for an `id` that is in use and a lease that cannot be, and `StorageFault`: then nothing was
         registered.
         """
         subscription = Subscription("subscription" if id is None else id, text, language, scope, entailment, owner)
+        subscription = replace(subscription, notify=notify, initial=initial, key=read_key(key))
         (outcome,) = self._subscribe([subscription], lease, id is not None)
         if isinstance(outcome, Exception):
             raise outcome

@@ -102,7 +102,8 @@ class Publishing:
         """The receipt of a removal that the journal has. The caller holds the lock."""
         outcome = Findings()
         self._matching.follow(outcome)
-        return Receipt.of_removal(removal, outcome.matches([removal.position]), outcome.undecided([removal.position]))
+        at = [removal.position]
+        return Receipt.of_removal(removal, outcome.matches(at), outcome.undecided(at), outcome.pending(at))
 
     def told_first(self, outcomes: list[Subscribed | Refusal]) -> list[Subscribed | Refusal]:
         """Subscriptions with what they found as they were registered. The caller holds the lock."""

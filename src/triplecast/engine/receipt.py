@@ -110,8 +110,14 @@ class Receipt:
     """On a document that is probably not what was meant, such as one without triples."""
 
     @classmethod
-    def of_removal(cls, removal: Removal, matches: Sequence[Match], undecided: Sequence[UndecidedMatch]) -> Receipt:
-        return cls((), matches, (), undecided, (), removal)
+    def of_removal(
+        cls,
+        removal: Removal,
+        matches: Sequence[Match],
+        undecided: Sequence[UndecidedMatch],
+        pending: Sequence[UndecidedMatch],
+    ) -> Receipt:
+        return cls((), matches, (), undecided, pending, removal)
 
     def _repr_html_(self) -> str:
         counted = {name: len(getattr(self, name)) for name in self.__slots__[:5]}

@@ -30,6 +30,8 @@ class Journal(JournalWriter):
 
     _has_repository_scope: bool | None = None
     """As the setting says, once it was read."""
+    _hearers: frozenset[str] | None = None
+    """What registrations want to hear, or wanted; as the settings say, once they were read."""
 
     # ---- subscriptions ----------------------------------------------------------------------------------------------
 
@@ -52,6 +54,9 @@ class Journal(JournalWriter):
             for subscription in subscriptions:
                 check_fields(subscription)
             self._cancel(writing, ended)
+            hears = {each.hears for each in subscriptions}
+            for notify in sorted(hears - self._heard()):
+                self._write_setting(f"notify {notify}", "1")
             first = int(writing.next)
             for row in subscription_rows(first, subscriptions, writing.at, end, b"".join(tickets or ()), source):
                 writing.add(row)
@@ -60,7 +65,16 @@ class Journal(JournalWriter):
                 write_lease(self._database, range(first, writing.next), end)
             numbered = zip(range(first, writing.next), subscriptions, strict=True)
             writing.added += [Registration(RegistrationId(id), each, None, source) for id, each in numbered]
+        self._hearers = self._heard() | hears
         return writing.added
+
+    def has_hearers(self, notify: str) -> bool:
+        return notify in self._heard()
+
+    def _heard(self) -> frozenset[str]:
+        if self._hearers is None:
+            self._hearers = frozenset(name.removeprefix("notify ") for name in self.settings() if name[:7] == "notify ")
+        return self._hearers
 
     def _write_live(self, names: Sequence[str], first: int) -> None:
         """Note that registrations from `first` on are live under `names`. Raises `InputError` where one is in use."""
@@ -107,8 +121,11 @@ class Journal(JournalWriter):
     def set_setting(self, name: str, value: str) -> None:
         """Record a setting of the folder."""
         with self.sole():
-            row = (name, value, checksum(f"{name}\n{value}", ()))
-            self._database.run("INSERT OR REPLACE INTO setting VALUES (?, ?, ?)", [row])
+            self._write_setting(name, value)
+
+    def _write_setting(self, name: str, value: str) -> None:
+        row = (name, value, checksum(f"{name}\n{value}", ()))
+        self._database.run("INSERT OR REPLACE INTO setting VALUES (?, ?, ?)", [row])
 
     # ---- taxonomies -------------------------------------------------------------------------------------------------
 

@@ -152,11 +152,10 @@ class JournalFile(Records, JournalReader):
         statement = f"SELECT count(*) FROM record WHERE position > ? AND kind = {Kind.PUBLICATION:d}"
         return sum(int(count) for (count,) in self._database.ask(statement, (after,)))
 
-    def next_publication(self, after: int) -> int | None:
-        """The position of the first publication beyond `after`."""
-        statement = (
-            f"SELECT position FROM record WHERE position > ? AND kind = {Kind.PUBLICATION:d} ORDER BY position LIMIT 1"
-        )
+    def next_document(self, after: int) -> int | None:
+        """The position of the first publication or removal beyond `after`."""
+        kinds = f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d})"
+        statement = f"SELECT position FROM record WHERE position > ? AND kind IN {kinds} ORDER BY position LIMIT 1"
         rows = self._database.ask(statement, (after,))
         return int(rows[0][0]) if rows else None
 
@@ -188,6 +187,10 @@ class JournalFile(Records, JournalReader):
             verify(crc, self.where, f"setting {name}", f"{name}\n{value}", ())
             settings[str(name)] = str(value)
         return settings
+
+    def has_hearers(self, notify: str) -> bool:
+        """Whether a subscription that wants to hear this (`model.subscription.NOTIFY`) was ever registered."""
+        return f"notify {notify}" in self.settings()
 
     # ---- whether it is whole ----------------------------------------------------------------------------------------
 

@@ -26,9 +26,11 @@ from triplecast.journal.record import (
     Row,
     Writing,
     checksum,
+    former_of,
     publication_row,
     read_clock,
     reject_row,
+    removal_row,
     row_of,
     system_clock,
     time_text,
@@ -36,7 +38,7 @@ from triplecast.journal.record import (
 from triplecast.journal.records import DATABASE, END, acknowledged
 from triplecast.journal.versions import LatestVersion, latest_version, latest_versions, write_latest
 from triplecast.journal.writer_lock import WriterLock
-from triplecast.model.events import Removal
+from triplecast.model.events import DocumentEvent, Removal
 from triplecast.model.publication import Draft, FileState, Position, Publication, Reject
 from triplecast.model.subscription import Registration
 from triplecast.sqlite import SqliteFile
@@ -186,12 +188,12 @@ class JournalWriter(JournalFile):
         last = self._last
         return super().head() if last is None else last.head
 
-    def publications(
+    def documents(
         self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
-    ) -> list[Publication]:
+    ) -> Sequence[DocumentEvent]:
         fresh = self._fresh
         if fresh is None or after < fresh.after or upto != fresh.upto:
-            return super().publications(after, upto, limit, most_bytes)
+            return super().documents(after, upto, limit, most_bytes)
         found = fresh.some(after, limit, most_bytes)
         if not found or found[-1] is fresh.publications[-1]:
             self._fresh = None
@@ -246,7 +248,9 @@ class JournalWriter(JournalFile):
             if sources or gone:
                 _write_files(self._database, sources or {}, gone)
         if writing.rows and not any(draft.attachments for draft in drafts):
-            self._fresh = Fresh(writing.rows[0].position - 1, writing.next - 1, _published(drafts, accepted))
+            self._fresh = Fresh(
+                writing.rows[0].position - 1, writing.next - 1, _published(drafts, accepted, writing.rows)
+            )
         return Acceptance(accepted, rejected)
 
     def _accept(self, writing: Writing, drafts: Sequence[Draft]) -> list[Accepted]:
@@ -259,7 +263,8 @@ class JournalWriter(JournalFile):
             if known is None or known.digest != draft.digest:
                 outcome = "accepted"
                 version = 1 if known is None else known.version + 1
-                position = writing.add(publication_row(writing.next, draft, version, writing.at))
+                former = known.position if known is not None and known.digest else 0
+                position = writing.add(publication_row(writing.next, draft, version, writing.at, former))
                 if draft.attachments:
                     write_attachments(self._database, position, draft.attachments)
                 known = latest[graph] = changed[graph] = LatestVersion(version, position, writing.at, draft.digest)
@@ -274,9 +279,9 @@ class JournalWriter(JournalFile):
             known = latest_version(self._database, graph)
             if known is None or not known.digest:
                 return None
-            position = writing.add(row_of(Kind.REMOVAL, writing.next, graph, writing.at, number=known.version))
+            position = writing.add(removal_row(writing.next, graph, known.version, writing.at, known.position))
             write_latest(self._database, {graph: LatestVersion(known.version, position, writing.at, b"")})
-            return Removal(position, graph, known.version, time_text(writing.at))
+            return Removal(position, graph, known.version, time_text(writing.at), known.position)
 
     # ---- appending --------------------------------------------------------------------------------------------------
 
@@ -346,10 +351,12 @@ class JournalWriter(JournalFile):
         return position
 
 
-def _published(drafts: Sequence[Draft], accepted: Sequence[Accepted]) -> list[Publication]:
-    """What a reader will find of the drafts that are new versions, where none has attachments."""
+def _published(drafts: Sequence[Draft], accepted: Sequence[Accepted], rows: Sequence[Row]) -> list[Publication]:
+    """What a reader will find of the drafts that are new versions, where none has attachments; `rows` are theirs among
+    others."""
+    formers = (former_of(row) for row in rows if row.kind == Kind.PUBLICATION)
     return [
-        Publication(one.position, one.graph, one.version, one.accepted_at, draft.quads, draft.dataset, draft.labels)
+        Publication(*one[:4], draft.quads, draft.dataset, draft.labels, (), next(formers))
         for draft, one in zip(drafts, accepted, strict=True)
         if one.outcome == "accepted"
     ]

@@ -284,7 +284,7 @@ class _Run:
     def _pending(self) -> bool:
         """Whether the journal holds a publication beyond the outbox's progress, or a pending pair whose operators were
         not tried in this run."""
-        beyond = self._journal.publications(self._outbox.told, self._journal.head(), 1)
+        beyond = self._journal.documents(self._outbox.told, self._journal.head(), 1)
         return bool(beyond) or self.sink.has_pending()
 
 
