@@ -24,6 +24,8 @@ from triplecast.model.subscription import Subscription
 
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
 _ADDED, _REMOVED = "+", "-"
+_UNSIGNED = ("added", "present")
+"""Changes whose rows are shown without a sign."""
 
 
 class Head(NamedTuple):
@@ -71,7 +73,8 @@ class RecordedRows(NamedTuple):
 
     @classmethod
     def read(cls, recorded: str, change: str) -> RecordedRows:
-        """Read what is recorded of a match: the rows that were ``added`` or ``removed``, or for ``changed`` both."""
+        """Read what is recorded of a match: the rows that were ``added`` or ``removed``, for ``changed`` both, for
+        ``present`` those that there are."""
         found = json.loads(recorded)
         if change == "changed":
             return cls(found["added"], found["removed"])
@@ -160,7 +163,7 @@ class Recorded(NamedTuple):
         """A table of the solutions below a title. Where rows were removed, the first column has their signs."""
         rows = self.rows
         names = self._head(rows).variables
-        if self.change == "added":
+        if self.change in _UNSIGNED:
             cells = ([each.get(name, "") for name in names] for each in rows.added if names)
             return table_html(f"{subscription} matches {publication}", names, cells)
         signed = chain(((_ADDED, each) for each in rows.added), ((_REMOVED, each) for each in rows.removed))
@@ -176,7 +179,7 @@ class Recorded(NamedTuple):
         for sign, solutions in ((_ADDED, rows.added), (_REMOVED, rows.removed)):
             if solutions:
                 bound = " ".join(f"?{name}={solutions[0][name]}" for name in names if name in solutions[0]) or "yes"
-                found.append((bound if self.change == "added" else f"{sign} {bound}", len(solutions) - 1))
+                found.append((bound if self.change in _UNSIGNED else f"{sign} {bound}", len(solutions) - 1))
         return found
 
     def first(self) -> str:

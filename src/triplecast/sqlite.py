@@ -46,6 +46,8 @@ class Format(NamedTuple):
     """``PRAGMA user_version``: another number is another format."""
     schema: str
     """Statements that make an empty file of this format."""
+    added: str = ""
+    """Statements that add to a file of this format what it lacks; those made before work without."""
     former: int = 0
     """The ``application_id`` of files made before formats counted from 1, which are refused by name."""
     repair: str = RESTORE
@@ -301,6 +303,10 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
                 if path:
                     sync_folder(path.parent)
             _check_format(connection, where, form)
+            if form.added:
+                with _transaction(connection):
+                    for statement in form.added.split(";\n"):
+                        connection.execute(statement)
         except BaseException:
             connection.close()
             raise

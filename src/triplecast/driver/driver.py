@@ -27,6 +27,7 @@ from triplecast.errors import FolderLocked, StorageFault
 from triplecast.journal import Journal, JournalFile
 from triplecast.model.answers import OperatorResult
 from triplecast.outbox import Committed, OpenPart, Outbox, OutboxBatch, OutboxReader
+from triplecast.telling.new import NewHearers
 
 ASKED_AT_ONCE = 1_000
 """Publications with pending pairs that `Driver.next` gives together."""
@@ -81,6 +82,8 @@ class Driver:
             self._empty_upto = outbox.told
         """Up to here nothing is to be matched, though nothing says so in the outbox."""
         self.turns = Turns(outbox)
+        self._hearers = NewHearers(journal)
+        self._forget_heard()
 
     @property
     def needed_from(self) -> int:
@@ -126,7 +129,8 @@ class Driver:
 
         Raises `StorageFault` where a publication matched again gave other rows than the first time.
         """
-        committed = self._outbox.commit(batch, upto, self._journal.names_with, after, open, replayed)
+        hearers = self._new_hearers()
+        committed = self._outbox.commit(batch, upto, self._journal.names_with, after, open, replayed, hearers)
         self._note_outbox()
         if committed.differing:
             raise StorageFault(
@@ -143,7 +147,7 @@ class Driver:
 
     def settle(self, batch: OutboxBatch, upto: int, after: int) -> Committed:
         """Record what became of pending pairs of publications at positions in (`after`, `upto`] (`Outbox.settle`)."""
-        settled = self._outbox.settle(batch, upto, self._journal.names_with, after)
+        settled = self._outbox.settle(batch, upto, self._journal.names_with, after, self._new_hearers())
         self._note_outbox()
         return settled
 
@@ -152,6 +156,20 @@ class Driver:
         with suppress(StorageFault, FolderLocked):
             self._outbox.sync()
             self._note_outbox()
+
+    def _new_hearers(self) -> NewHearers | None:
+        return self._hearers if self._hearers.are_there else None
+
+    def _forget_heard(self) -> None:
+        """Forget what was told to registrations that have ended and want nothing more."""
+        progress = self._outbox.progress
+
+        def over(registrations: Sequence[int]) -> list[int]:
+            found = self._journal.registrations(registrations)
+            return [int(each.id) for each in found if each.removed is not None and each.removed <= progress]
+
+        if self._hearers.are_there:
+            self._outbox.forget_heard(over)
 
     def _note_outbox(self) -> None:
         mark = self._outbox.mark

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triplecast.incremental import EventAnswers
+from triplecast.incremental import AnswerChanged, EventAnswers
 from triplecast.model.match import CHANGE_NUMBER, changed_bindings
 from triplecast.model.open_rows import PairReason
 from triplecast.outbox.batch import NOTHING, OutboxBatch, OutboxRow, PublicationName
@@ -16,7 +16,7 @@ def answers_batch(answers: Sequence[EventAnswers]) -> OutboxBatch:
         return NOTHING
     names = {int(event.name.position): PublicationName(*event.name[:4]) for event in answers}
     rows = [
-        OutboxRow(event.name.position, each.registration, *_told(each.added, each.removed, event.removal))
+        OutboxRow(event.name.position, each.registration, *_told(each, event.removal))
         for event in answers
         for each in sorted(event.changed)
     ]
@@ -28,8 +28,11 @@ def answers_batch(answers: Sequence[EventAnswers]) -> OutboxBatch:
     return OutboxBatch.of_rows(rows, names, tuple(undecided))
 
 
-def _told(added: bytes, removed: bytes, removal: bool) -> tuple[int, str]:
+def _told(answer: AnswerChanged, removal: bool) -> tuple[int, str]:
     """The number of a change, and its text."""
+    added, removed = answer.added, answer.removed
+    if answer.is_present:
+        return CHANGE_NUMBER["present", False], added.decode()
     if added and removed:
         return CHANGE_NUMBER["changed", removal], changed_bindings(added, removed).decode()
     return CHANGE_NUMBER["added" if added else "removed", removal], (added or removed).decode()

@@ -102,6 +102,6 @@ class Asking:
             self._driver.keep(told.results)  # none is stored: what is known was read under the only writer's lock
             batches.append(told.batch)
         batch = OutboxBatch.joined(batches)
-        self._driver.settle(batch, waiting.upto, waiting.after)
+        settled_now = self._driver.settle(batch, waiting.upto, waiting.after)
         self.store_learnt(LEARNT_AT_ONCE)
-        return batch
+        return settled_now.told

@@ -21,7 +21,7 @@ from triplecast.engine.opened import Opened
 from triplecast.engine.previews import Preview, admit_preview, explain_document, preview_subscription
 from triplecast.engine.publishing import Publishing
 from triplecast.engine.querying import Answer, Querying
-from triplecast.engine.receipt import LoadedTaxonomy, Receipt, Statistics
+from triplecast.engine.receipt import LoadedTaxonomy, Match, Receipt, Statistics
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
 from triplecast.explain import Explanation, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
@@ -217,6 +217,13 @@ class Engine:
         none. Raises what `unsubscribe` raises, and `InputError` for a lease that cannot be."""
         with self._opened.locked(id=id):
             return self._registry.renew(API, id, ticket, read_lease(until))
+
+    def resync(self, id: str, ticket: str | None = None) -> Sequence[Match]:
+        """Tell live subscription `id` of repository scope its present answer again, in a notification whose `change` is
+        ``present``; return that, or none where it is undecided. Raises what `unsubscribe` raises."""
+        with self._opened.locked(id=id):
+            self._match_accepted()
+            return self._publishing.told_again(self._registry.resync(API, id, ticket))
 
     # ---- knowing ----------------------------------------------------------------------------------------------------
 

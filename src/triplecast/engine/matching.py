@@ -87,8 +87,7 @@ class Matching:
         if not events:
             told = answers_batch(self._querying.changes(due.after, due.upto))
             if told.publications:
-                self._driver.commit(told, due.upto, due.after, replayed=True)
-                self._report(outcome, told)
+                self._report(outcome, self._driver.commit(told, due.upto, due.after, replayed=True).told)
             else:
                 self._driver.note_no_documents(due.upto)
             return due.upto
@@ -120,7 +119,7 @@ class Matching:
         after, upto = waiting.after, waiting.upto
         awaited = told.awaited
         told = OutboxBatch.merged([told, answers_batch(self._querying.changes(after, upto))])
-        self._driver.commit(told, upto, after, waiting.parts(self._matcher.operators), replayed=True)
+        told = self._driver.commit(told, upto, after, waiting.parts(self._matcher.operators), replayed=True).told
         if awaited:
             late = self.asking.settle(waiting, awaited, snapshot, taxonomies)
             told = OutboxBatch.merged([replace(told, awaited=()), late])

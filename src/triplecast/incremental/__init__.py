@@ -1,6 +1,6 @@
 """Repository scope: how the answers of standing queries change with each event (semantics 10)."""
 
 from triplecast.incremental.compiled import StandingQuery, compile_standing
-from triplecast.incremental.standing_queries import EventAnswers, StandingQueries
+from triplecast.incremental.standing_queries import AnswerChanged, EventAnswers, StandingQueries
 
-__all__ = ["EventAnswers", "StandingQueries", "StandingQuery", "compile_standing"]
+__all__ = ["AnswerChanged", "EventAnswers", "StandingQueries", "StandingQuery", "compile_standing"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -46,6 +46,8 @@ class AnswerChanged(NamedTuple):
     added: bytes
     """The rows that came, as JSON; empty for none."""
     removed: bytes
+    is_present: bool = False
+    """Whether the rows are all that there are, told because somebody asked."""
 
 
 class AnswerUndecided(NamedTuple):
@@ -98,19 +100,21 @@ class StandingQueries:
         """The events up to a position, in order, that change an answer or leave one undecided. Raises `StorageFault`;
         what was not taken from it is given again by others that follow from where it was told."""
         changes = self._journal.registry_changes(self._told, upto)
-        coming = [each for each in changes.added if each.subscription.scope == REPOSITORY]
+        coming = {int(each.id): each for each in changes.added if each.subscription.scope == REPOSITORY}
+        resyncs = dict(self._journal.resyncs(self._told, upto))
         ends = {int(id): position for id, position in changes.removed}
-        subscribed = iter(coming)
-        following = next(subscribed, None)
+        asked = deque(sorted([*coming, *resyncs]))
+
+        def answer_until(position: int) -> Iterator[EventAnswers]:
+            while asked and asked[0] < position:
+                at = asked.popleft()
+                yield from self._begin(coming[at]) if at in coming else self._present(resyncs[at], at)
+
         for event in self._repository.coming(upto):
-            while following is not None and following.id < event.position:
-                yield from self._begin(following)
-                following = next(subscribed, None)
+            yield from answer_until(event.position)
             self._end(ends, event.position)
             yield from self._answers(event, self._repository.take(event))
-        while following is not None:
-            yield from self._begin(following)
-            following = next(subscribed, None)
+        yield from answer_until(upto + 1)
         self._end(ends, upto)
         self._told = upto
 
@@ -140,20 +144,35 @@ class StandingQueries:
                 self._anytime.discard(number)
 
     def _begin(self, registration: Registration) -> Iterator[EventAnswers]:
-        """Its first answer: all rows as added."""
+        """Its first answer, unless it does not want that: all rows as added."""
         standing = self._add(registration)
+        if standing is None or registration.subscription.initial == "none":
+            return
+        changed, undecided = self._whole(standing)
+        if changed or undecided:
+            at = registration.id
+            name = Publication(Position(at), DOCUMENTS, 0, self._journal.written_at(at), b"")
+            yield EventAnswers(name, False, changed, undecided)
+
+    def _present(self, number: int, at: int) -> Iterator[EventAnswers]:
+        """An answer that was asked for again at a position, which is the version that the notification names."""
+        standing = self._live.get(number)
         if standing is None:
             return
-        store, at = self._repository.store, registration.id
+        changed, undecided = self._whole(standing)
+        changed = [each._replace(is_present=True) for each in changed]
+        if not changed and not undecided:
+            changed = [AnswerChanged(number, b"[]", b"", True)]
+        name = Publication(Position(at), DOCUMENTS, at, self._journal.written_at(at), b"")
+        yield EventAnswers(name, False, changed, undecided)
+
+    def _whole(self, standing: _Standing) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
+        store, query = self._repository.store, _query_of(standing.compiled)
         if lacks_constants(standing.compiled, standing.query, store):
-            return
-        query = _query_of(standing.compiled)
-        changed, undecided = _decided(
+            return [], []
+        return _decided(
             standing.number, query, lambda: AnswerChange(whole_answer(query, store, Budget(STEPS)), Counter())
         )
-        if changed or undecided:
-            name = Publication(Position(at), DOCUMENTS, 0, self._journal.registered_at(at), b"")
-            yield EventAnswers(name, False, changed, undecided)
 
     # ---- events -----------------------------------------------------------------------------------------------------
 

@@ -101,6 +101,16 @@ class Journal(JournalWriter):
                 write_lease(self._database, range(id, id + 1), end)
         return end
 
+    def resync(self, id: int) -> Position:
+        """Have the present answer of live registration `id`, of repository scope, told again; the position from which
+        that is. Raises `InputError` where it is not live any more."""
+        with self._append() as writing:
+            registration = self.registration(id)
+            if registration is None or registration.removed is not None:
+                raise InputError(f"registration {id} is not live", "subscribe again")
+            name = registration.subscription.name
+            return writing.add(row_of(Kind.RESYNC, writing.next, name, writing.at, number=id))
+
     def end_leases(self) -> None:
         """Write the end of every lease that is over now, as any method that writes does before it writes."""
         with self._database.lock:

@@ -97,6 +97,11 @@ class JournalFile(Records, JournalReader):
                 rows.append(row)
         return rows, True
 
+    def resyncs(self, after: int, upto: int) -> list[tuple[int, int]]:
+        """The positions in (`after`, `upto`] at which a registration's answer was asked for again, and which one's."""
+        statement = f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind = {Kind.RESYNC:d} ORDER BY 1"
+        return [(row.position, row.number) for row in self._rows(statement, (after, upto))]
+
     def next_registry_change(self, after: int) -> int | None:
         """The first position beyond `after` that changes the registry."""
         rows = self._database.ask(

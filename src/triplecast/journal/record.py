@@ -46,6 +46,8 @@ class Kind(IntEnum):
     """number: the registration's id, name: its name. Written before anything else that happens after the end."""
     OPERATOR = 9
     """name: its IRI, body: JSON of how it is declared from now on. Written before a subscription that calls it."""
+    RESYNC = 10
+    """number: the registration's id, name: its name. Its present answer is told again."""
 
 
 JOURNAL = Format(
@@ -107,7 +109,9 @@ DOCUMENT_EVENTS = (Kind.PUBLICATION, Kind.REMOVAL)
 EVENTS = (*DOCUMENT_EVENTS, Kind.TAXONOMY)
 """Kinds of records that are an `Event`."""
 
-UNINDEXED_KINDS = f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.TAXONOMY:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d})"
+UNINDEXED_KINDS = (
+    f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.TAXONOMY:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d}, {Kind.RESYNC:d})"
+)
 """Those that are read in order of position, without a partial index; the others are counted by theirs."""
 
 LONGEST_SPAN = 64

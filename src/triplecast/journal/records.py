@@ -232,11 +232,11 @@ class Records:
             raise StorageFault(self.where, f"there is no subscription at position {position}", RESTORE)
         return found
 
-    def registered_at(self, id: int) -> str:
-        """When registration `id` was recorded (xsd:dateTime in UTC)."""
+    def written_at(self, position: int) -> str:
+        """When what has this position was recorded (xsd:dateTime in UTC)."""
         with self._database.lock:
-            statement = f"SELECT * FROM record WHERE kind = {Kind.SUBSCRIPTION:d} AND position >= ? ORDER BY 1 LIMIT 1"
-            return time_text(next(iter(self._rows(statement, (id,)))).written_at)
+            statement = "SELECT * FROM record WHERE position >= ? ORDER BY 1 LIMIT 1"  # one record may have several
+            return time_text(next(iter(self._rows(statement, (position,)))).written_at)
 
     def names_with(self, positions: Sequence[int]) -> list[NamedRegistrations]:
         """What the registrations at `positions` are called, each with all that its record added. Raises `StorageFault`

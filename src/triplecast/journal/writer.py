@@ -201,7 +201,10 @@ class JournalWriter(JournalFile):
 
     def taxonomies(self, after: int, upto: int) -> Taxonomies:
         with self._database.lock:
-            if self._taxonomies is None or after < self._taxonomies[0]:
+            known = self._taxonomies
+            if known is not None and after < known[0] and all(each.position <= after for each in known[1].versions[:1]):
+                return known[1]
+            if known is None or after < known[0]:
                 found = super().taxonomies(after, upto)
                 if (
                     self._last is None
@@ -209,8 +212,8 @@ class JournalWriter(JournalFile):
                     or any(each.position > after for each in found.versions)
                 ):
                     return found
-                self._taxonomies = after, found
-            return self._taxonomies[1]
+                known = self._taxonomies = after, found
+            return known[1]
 
     def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
         last = self._last

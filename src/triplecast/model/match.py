@@ -197,7 +197,8 @@ class ChangeKind(NamedTuple):
     """What a notification says of its rows, and of which event."""
 
     word: str
-    """``added``, ``removed``, or ``changed``: some rows were added and others removed."""
+    """``added``, ``removed``, or ``changed``: some rows were added and others removed; ``present``: they are all that
+    there are, told because somebody asked."""
     by_removal: bool
     """Whether the event is the removal of the version that the notification names, not its publication."""
     suffix: str
@@ -211,6 +212,7 @@ CHANGES = (
     ChangeKind("added", True, "-end"),
     ChangeKind("removed", True, "-end-removed"),
     ChangeKind("changed", True, "-end-changed"),
+    ChangeKind("present", False, "-present"),
 )
 """By the number that columns have for them, which is stored."""
 

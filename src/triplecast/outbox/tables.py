@@ -28,6 +28,7 @@ FIELDS = MappingProxyType(
         "open_pair": "position, registration",
         "withheld": "position, registration, change, bindings",
         "open_part": "upto, after, format, body",
+        "heard": "registration, digest, position",
     }
 )
 """What `fields_checksum` is of, by table; chunks have checksums of their own (`outbox.chunks`)."""
@@ -250,6 +251,11 @@ OUTBOX = Format(
     version=2,
     former=0x54434F31,
     repair=RESTORE,
+    added="""
+CREATE TABLE IF NOT EXISTS heard(
+    registration INTEGER NOT NULL, digest BLOB NOT NULL, position INTEGER NOT NULL, crc INTEGER NOT NULL,
+    PRIMARY KEY (registration, digest)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS heard_age ON heard(registration, position)""",
     schema=f"""
 CREATE TABLE state(
     one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, told INTEGER NOT NULL, progress INTEGER NOT NULL,
@@ -281,4 +287,5 @@ CREATE TABLE open_part(
 )
 """``state``: see `State`. ``chunk``: notifications; ``publication``: what undecided pairs and withheld rows are of.
 ``open_pair``: pairs whose operators have not answered yet; ``withheld``: decided rows that follow a pending pair of
-their registration; ``open_part``: what is known of pending pairs, by range of positions."""
+their registration; ``open_part``: what is known of pending pairs, by range of positions; ``heard``: solutions that
+registrations were told which want to hear each once (`outbox.heard`)."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-Row: TypeAlias = dict[str, str]
+Row: TypeAlias = Mapping[str, str]
 """From variable to the N-Triples form of its term, keys sorted."""
 Names: TypeAlias = Mapping[str, str]
 """Of blank nodes, by their labels (`repository.document_lines.blank_names`)."""
