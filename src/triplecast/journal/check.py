@@ -10,7 +10,8 @@ from typing import Any
 from triplecast.errors import StorageFault
 from triplecast.journal.leases import read_leases
 from triplecast.journal.record import COUNTED, ENDS, Kind, attached_to, read_renewal, verify, verify_row
-from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
+from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
+from triplecast.model.subscription import EVERY
 from triplecast.sqlite import SqliteFile
 from triplecast.storage_faults import RESTORE
 
@@ -29,6 +30,7 @@ class ReplayedState:
         self.leases: dict[int, _Entry] = {}
         self.counted: Counter[int] = Counter()
         self.attached: dict[int, int] = {}
+        self.settings: dict[str, _Entry] = {}
 
     def set_lease(self, id: int, end: int | None) -> None:
         if end is None:
@@ -70,6 +72,8 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
         verify(crc, where, f"the count of records of kind {kind}", "", (kind, records))
         counted[kind] = (records,)
     _compare(where, "the count of records of kind", {kind: (n,) for kind, n in replayed.counted.items()}, counted)
+    settings: dict[str, _Entry] = {name: () for (name,) in database.each("SELECT name FROM setting")}
+    _compare(where, "setting", replayed.settings, {name: () for name in replayed.settings if name in settings})
     check_written(database, replayed.written_at)
     return replayed.attached
 
@@ -90,6 +94,7 @@ def _read_records(database: SqliteFile) -> ReplayedState:
             replayed.documents[row.name] = (row.number, row.position, row.written_at, row.digest)
         elif row.kind == Kind.SUBSCRIPTION:
             block = SubscriptionBlock(row)
+            replayed.settings.update((hearing_setting(notify), ()) for notify in {*block.hears()} - {EVERY})
             for id in block.ids:
                 replayed.live[block.name(id)] = (id,)
                 replayed.set_lease(id, block.end)

@@ -10,7 +10,7 @@ from triplecast.errors import InputError
 from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_learnt, write_operator, write_results
 from triplecast.journal.record import Kind, Writing, checksum, read_clock, row_of
-from triplecast.journal.subscription_blocks import subscription_rows
+from triplecast.journal.subscription_blocks import hearing_setting, subscription_rows
 from triplecast.journal.versions import latest_version
 from triplecast.journal.writer import JournalWriter
 from triplecast.model.answers import Answer, GroundCall, OperatorResult
@@ -18,7 +18,17 @@ from triplecast.model.events import TaxonomyVersion
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft, Position
-from triplecast.model.subscription import API, NO_END, Lease, Registration, RegistrationId, Subscription, check_fields
+from triplecast.model.subscription import (
+    API,
+    EVERY,
+    NO_END,
+    NOTIFY,
+    Lease,
+    Registration,
+    RegistrationId,
+    Subscription,
+    check_fields,
+)
 from triplecast.taxonomy import Taxonomy
 
 _SCOPE = "scope repository"
@@ -54,9 +64,9 @@ class Journal(JournalWriter):
             for subscription in subscriptions:
                 check_fields(subscription)
             self._cancel(writing, ended)
-            hears = {each.hears for each in subscriptions}
+            hears = {each.hears for each in subscriptions} - {EVERY}
             for notify in sorted(hears - self._heard()):
-                self._write_setting(f"notify {notify}", "1")
+                self._write_setting(hearing_setting(notify), "1")
             first = int(writing.next)
             for row in subscription_rows(first, subscriptions, writing.at, end, b"".join(tickets or ()), source):
                 writing.add(row)
@@ -73,7 +83,8 @@ class Journal(JournalWriter):
 
     def _heard(self) -> frozenset[str]:
         if self._hearers is None:
-            self._hearers = frozenset(name.removeprefix("notify ") for name in self.settings() if name[:7] == "notify ")
+            settings = self.settings()
+            self._hearers = frozenset(each for each in NOTIFY if hearing_setting(each) in settings)
         return self._hearers
 
     def _write_live(self, names: Sequence[str], first: int) -> None:

@@ -25,7 +25,7 @@ from triplecast.journal.record import (
     verify,
 )
 from triplecast.journal.records import DATABASE, Acknowledged, Records, acknowledged
-from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
+from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
 from triplecast.model.subscription import Registration, RegistrationId
@@ -195,7 +195,7 @@ class JournalFile(Records, JournalReader):
 
     def has_hearers(self, notify: str) -> bool:
         """Whether a subscription that wants to hear this (`model.subscription.NOTIFY`) was ever registered."""
-        return f"notify {notify}" in self.settings()
+        return hearing_setting(notify) in self.settings()
 
     # ---- whether it is whole ----------------------------------------------------------------------------------------
 

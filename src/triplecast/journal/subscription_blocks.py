@@ -104,6 +104,11 @@ class SubscriptionBlock:
         return column[id - self.ids.start] if isinstance(column, list) else column
 
 
+def hearing_setting(notify: str) -> str:
+    """The setting of a folder where a subscription hears, or heard, this; nobody asks whether one hears `EVERY`."""
+    return f"notify {notify}"
+
+
 def ids_of(row: Row) -> range:
     """The numbers of the registrations that a record added."""
     return range(row.position - row.flags + 1, row.position + 1)

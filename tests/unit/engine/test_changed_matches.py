@@ -37,7 +37,7 @@ def named(query: str) -> Mapping[int, Subscription]:
 def test_a_match_says_what_was_added_and_what_removed() -> None:
     one = [{"x": from_ntriples("<urn:1>")}]
     two = [{"x": from_ntriples("<urn:2>")}, {"x": from_ntriples("<urn:3>")}]
-    of_word = {"added": (one, []), "removed": ([], two), "changed": (one, two)}
+    of_word = {"added": (one, []), "removed": ([], two), "changed": (one, two), "present": (one, [])}
     found = matches(QUERIES[0])
     assert [match.change for match in found] == [kind.word for kind in CHANGES]
     assert [(match.added, match.removed) for match in found] == [of_word[kind.word] for kind in CHANGES]
