@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from triplecast.incremental import AnswerChanged, EventAnswers
 from triplecast.model.match import CHANGE_NUMBER, changed_bindings
 from triplecast.model.open_rows import PairReason
 from triplecast.outbox.batch import NOTHING, OutboxBatch, OutboxRow, PublicationName
+from triplecast.telling.rows import changed_text, pair_updates
 
 
 def answers_batch(answers: Sequence[EventAnswers]) -> OutboxBatch:
@@ -33,6 +35,9 @@ def _told(answer: AnswerChanged, removal: bool) -> tuple[int, str]:
     added, removed = answer.added, answer.removed
     if answer.is_present:
         return CHANGE_NUMBER["present", False], added.decode()
+    if added and removed and answer.key:
+        word, text = changed_text(*pair_updates(json.loads(added), json.loads(removed), answer.key, {}, {}))
+        return CHANGE_NUMBER[word, removal], text.decode()
     if added and removed:
         return CHANGE_NUMBER["changed", removal], changed_bindings(added, removed).decode()
     return CHANGE_NUMBER["added" if added else "removed", removal], (added or removed).decode()

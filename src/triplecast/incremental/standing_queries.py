@@ -48,6 +48,8 @@ class AnswerChanged(NamedTuple):
     removed: bytes
     is_present: bool = False
     """Whether the rows are all that there are, told because somebody asked."""
+    key: tuple[str, ...] = ()
+    """Variables by which a row removed and one added are a row updated."""
 
 
 class AnswerUndecided(NamedTuple):
@@ -192,7 +194,8 @@ class StandingQueries:
             else:
                 stars = None if number in whole else _known_stars(standing.query, number, found)
                 changed, unsure = self._decide(standing, stars, store)
-            told += changed
+            key = standing.registration.subscription.key
+            told += [each._replace(key=key) for each in changed] if key else changed
             undecided += unsure
         name, removal = _name_of(event)
         yield from _event(name, removal, told, undecided)

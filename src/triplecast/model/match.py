@@ -222,9 +222,11 @@ CHANGE_NUMBER: Mapping[tuple[str, bool], int] = MappingProxyType(
 """By word, and whether the event is a removal."""
 
 
-def changed_bindings(added: bytes, removed: bytes) -> bytes:
-    """Return the bindings of a row that is ``changed``; those of the other words are the list of solutions alone."""
-    return b'{"added":%b,"removed":%b}' % (added, removed)
+def changed_bindings(added: bytes, removed: bytes, updated: bytes = b"") -> bytes:
+    """Return the bindings of a row that is ``changed``; those of the other words are the list of solutions alone.
+    `updated`: pairs of solutions, before and after, where there are some."""
+    more = b',"updated":%b' % updated if updated else b""
+    return b'{"added":%b,"removed":%b%b}' % (added, removed, more)
 
 
 def publication_key(graph: str, version: int) -> str:

@@ -9,6 +9,8 @@ from triplecast.journal import JournalFile
 from triplecast.kernels.layout import I64, U8
 from triplecast.model.subscription import NOTIFY
 
+_KEYS_KEPT = 100_000
+
 
 class Hearing:
     """What the registrations of a journal want to hear: nine bytes for each that was asked about, and for those
@@ -18,6 +20,7 @@ class Hearing:
         self._journal = journal
         self._numbers: I64 = np.zeros(0, np.int64)
         self._modes: U8 = np.zeros(0, np.uint8)
+        self._keys: dict[int, tuple[str, ...]] = {}
 
     def has(self, notify: str) -> bool:
         """Whether a subscription that wants to hear this was ever registered."""
@@ -34,6 +37,15 @@ class Hearing:
             places = np.searchsorted(self._numbers, registrations)
         wanted: NDArray[np.bool_] = self._modes[places] == NOTIFY.index(notify)
         return wanted
+
+    def key(self, registration: int) -> tuple[str, ...]:
+        """By which variables a row of it is updated; nothing for none."""
+        if registration not in self._keys:
+            if len(self._keys) >= _KEYS_KEPT:
+                self._keys.clear()
+            (found,) = self._journal.registrations_at([registration])
+            self._keys[registration] = found.subscription.key
+        return self._keys[registration]
 
     def _learn(self, unknown: list[int]) -> None:
         numbers, modes = [self._numbers], [self._modes]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
+
+from triplecast.model.match import changed_bindings
 
 Row: TypeAlias = Mapping[str, str]
 """From variable to the N-Triples form of its term, keys sorted."""
@@ -37,6 +39,46 @@ def _beyond(rows: list[Row], names: Names, others: list[Row], other_names: Names
         else:
             found.append(row)
     return found
+
+
+def pair_updates(
+    added: Iterable[Row], removed: Iterable[Row], key: Sequence[str], names_now: Names, names_then: Names
+) -> tuple[list[Row], list[Row], list[tuple[Row, Row]]]:
+    """Rows removed and added that have bound the same terms to the `key` are one row updated, before and after; of
+    several with one key, those in the same place. Return the others, and these by the row after."""
+    waiting: dict[RowKey, deque[Row]] = {}
+    left: list[Row] = []
+    for row in removed:
+        if bound := _bound(row, key, names_then):
+            waiting.setdefault(bound, deque()).append(row)
+        else:
+            left.append(row)
+    new, updated = [], []
+    for row in added:
+        olds = waiting.get(_bound(row, key, names_now))
+        if olds:
+            updated.append((olds.popleft(), row))
+        else:
+            new.append(row)
+    gone = {id(row) for rows in waiting.values() for row in rows} | {id(row) for row in left}
+    return new, [row for row in removed if id(row) in gone], updated
+
+
+def _bound(row: Row, key: Sequence[str], names: Names) -> RowKey:
+    """The terms of the key; nothing where one is unbound."""
+    if not all(name in row for name in key):
+        return ()
+    return key_of({name: row[name] for name in key}, names)
+
+
+def changed_text(added: list[Row], removed: list[Row], updated: list[tuple[Row, Row]]) -> tuple[str, bytes]:
+    """The word for a change and its text; no word for none."""
+    if updated:
+        pairs = b"[%b]" % b",".join(rows_json(pair) for pair in updated)
+        return "changed", changed_bindings(rows_json(added) or b"[]", rows_json(removed) or b"[]", pairs)
+    if added and removed:
+        return "changed", changed_bindings(rows_json(added), rows_json(removed))
+    return ("added", rows_json(added)) if added else ("removed", rows_json(removed)) if removed else ("", b"")
 
 
 def rows_json(rows: Iterable[Row]) -> bytes:

@@ -23,7 +23,7 @@ from triplecast.match.matcher import NO_ANSWERS
 from triplecast.match.segment import Validity
 from triplecast.model.answers import Answer, GroundCall, OperatorResult, add_answers
 from triplecast.model.events import DocumentEvent, Removal
-from triplecast.model.match import CHANGE_NUMBER, Learnt, MatchStats, changed_bindings
+from triplecast.model.match import CHANGE_NUMBER, Learnt, MatchStats
 from triplecast.model.open_rows import PairReason
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import CHANGED
@@ -32,7 +32,7 @@ from triplecast.outbox.batch import OutboxBatch, OutboxRow, PublicationName
 from triplecast.repository.document_lines import blank_names
 from triplecast.telling.earlier import Before, Earlier, Pair
 from triplecast.telling.hearing import Hearing
-from triplecast.telling.rows import Names, rows_apart, rows_json
+from triplecast.telling.rows import Names, changed_text, pair_updates, rows_apart
 from triplecast.telling.waiting import Waiting
 
 BEFORE_PENDING = "an earlier version still waits for operators"
@@ -213,14 +213,16 @@ class _Compared:
         then_text, then_blank = _numbered(then, then_rows, texts)
         blank = now_blank | then_blank
         apart = np.flatnonzero((now_text != then_text) | blank)
-        by_number, known, rows = [*texts], dict[tuple[int, int, int], tuple[str, bytes]](), []
+        by_number, known, rows = [*texts], dict[tuple[int, int, int, tuple[str, ...]], tuple[str, bytes]](), []
         for place in apart.tolist():
             row = int(now_rows[place])
             position, registration = int(found.position[row]), int(found.registration[row])
-            key = int(now_text[place]), int(then_text[place]), position if blank[place] else 0
+            by = self._hearing.key(registration)
+            key = int(now_text[place]), int(then_text[place]), position if blank[place] else 0, by
             if key not in known:
                 names = self._names(position) if blank[place] else ({}, {})
-                known[key] = _told(*map(rows_json, rows_apart(by_number[key[0]], by_number[key[1]], *names)))
+                apart_rows = rows_apart(by_number[key[0]], by_number[key[1]], *names)
+                known[key] = changed_text(*pair_updates(*apart_rows, by, *names))
             word, text = known[key]
             if word:
                 rows.append(OutboxRow(position, registration, CHANGE_NUMBER[word, False], text.decode()))
@@ -262,13 +264,6 @@ def _numbered(batch: OutboxBatch, rows: I64, texts: dict[bytes, int]) -> tuple[I
         number[sheet] = texts.setdefault(text, len(texts))
         blank[sheet] = b'"_:' in text
     return number[sheets], blank[sheets]
-
-
-def _told(added: bytes, removed: bytes) -> tuple[str, bytes]:
-    """The word for a change and its text; no word for none."""
-    if added and removed:
-        return "changed", changed_bindings(added, removed)
-    return ("added", added) if added else ("removed", removed) if removed else ("", b"")
 
 
 def _named(event: DocumentEvent) -> Publication:
