@@ -85,8 +85,8 @@ class RecordedRows(NamedTuple):
 
     def answers(self, head: Head | None) -> dict[str, object]:
         """``answer``, of the rows added, and where rows were removed ``removed``, of these, as `results_json` has
-        them, and where some were updated ``updated``, a list of these ``before`` and ``after``; without a head the names
-        are those that the rows have."""
+        them, and where some were updated ``updated``, pairs ``before`` and ``after``; without a head the names are
+        those that the rows have."""
         head = head or seen_head(self.every)
         row: dict[str, object] = {"answer": results_json(head, self.added)}
         if self.removed:
