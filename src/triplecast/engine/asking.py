@@ -17,7 +17,7 @@ from triplecast.model.stored_rows import FORMAT
 from triplecast.operators.asking import Asker, Settled, settle, settle_stored
 from triplecast.outbox.batch import OutboxBatch
 from triplecast.taxonomy import Taxonomies
-from triplecast.telling import Pair, Telling, Waiting
+from triplecast.telling import OpenEvents, Pair, Telling
 
 LEARNT_AT_ONCE = 1_000
 """Calls of operators after which their statistics are stored, as they are at `Engine.close`."""
@@ -26,14 +26,14 @@ LEARNT_AT_ONCE = 1_000
 class Asking:
     """Calls operators and records what becomes of pending pairs, of publications matched just now or before."""
 
-    def __init__(self, journal: Journal, driver: Driver, matcher: Matcher, asker: Asker, telling: Telling) -> None:
+    def __init__(self, journal: Journal, driver: Driver, matcher: Matcher, asker: Asker) -> None:
         self.work = MatchStats()
         """Counted since the engine was opened."""
         self._journal = journal
         self._driver = driver
         self._matcher = matcher
         self._asker = asker
-        self._telling = telling
+        self.telling = Telling(journal, matcher)
         self._set_aside = False
         """Whether pairs are pending whose operators were unavailable."""
         self._learnt_at = 0
@@ -48,7 +48,7 @@ class Asking:
         self._set_aside = self._driver.turns.set_aside(upto)
 
     def settle(
-        self, waiting: Waiting, awaited: Sequence[PairReason], snapshot: Snapshot, taxonomies: Taxonomies
+        self, waiting: OpenEvents, awaited: Sequence[PairReason], snapshot: Snapshot, taxonomies: Taxonomies
     ) -> OutboxBatch:
         """Call the operators of pairs that were matched just now; return what is told of these."""
         known = self._journal.answers(waiting.after, waiting.upto, self._matcher.operators)
@@ -64,7 +64,7 @@ class Asking:
         found = self._journal.documents(first, due.upto, None, BYTES_AT_ONCE)
         upto, positions = found[-1].position, {*due.positions}
         self._asker.forget_ended(snapshot)
-        waiting = Waiting(due.after, upto, [each for each in found if each.position in positions])
+        waiting = OpenEvents(due.after, upto, [each for each in found if each.position in positions])
         pairs = {pair for pair in due.pairs if pair[0] <= upto}
         settled = settle_stored(
             self._asker,
@@ -90,14 +90,14 @@ class Asking:
 
     def _record(
         self,
-        waiting: Waiting,
+        waiting: OpenEvents,
         snapshot: Snapshot,
         settled: Iterable[tuple[Sequence[Publication], Settled]],
         pairs: Collection[Pair],
     ) -> OutboxBatch:
         """Store answers, then what became of the pending `pairs`; return it."""
         batches = []
-        for told in [*self._telling.tell_settled(snapshot, waiting, settled, pairs, self._asker)]:
+        for told in [*self.telling.tell_settled(snapshot, waiting, settled, pairs, self._asker)]:
             self.work += told.stats
             self._driver.keep(told.results)  # none is stored: what is known was read under the only writer's lock
             batches.append(told.batch)

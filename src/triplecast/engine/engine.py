@@ -50,7 +50,6 @@ from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed, standing_registrations
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 from triplecast.repository import QUERY_STEPS
-from triplecast.telling import Telling
 
 
 class Engine:
@@ -131,9 +130,8 @@ class Engine:
         self._upkeep = IndexUpkeep(index, journal, lambda: driver.needed_from, operators=lambda: matcher.operators)
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness, SCOPES)
         self._querying = Querying(journal, matcher)
-        telling = Telling(journal, matcher)
-        asking = Asking(journal, driver, matcher, self._asker, telling)
-        self._matching = Matching(journal, driver, self._registry, matcher, asking, self._querying, telling)
+        asking = Asking(journal, driver, matcher, self._asker)
+        self._matching = Matching(journal, driver, self._registry, matcher, asking, self._querying)
         self._publishing = Publishing(self._lock, self._parser, journal, self._registry, self._matching)
         parts = (self._matching, self._querying, self._parser, self._asker, matcher, self._explainer, outbox)
         self._opened = Opened(self, self._lock, journal, parts)
@@ -172,17 +170,14 @@ class Engine:
     ) -> Subscribed:
         """Register a query, evaluated against each publication from the next on until its lease ends: a timedelta or
         seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day.
-
-        It is told what changed, or as `notify` says ``every`` matching version, or each ``new`` solution once
-        (docs/follow-changes.md); with ``initial="none"`` not what it finds now, in repository scope. With a `key`,
-        names of variables, a row removed and one added that have it in common are one row updated.
+        For `notify`, `initial` and `key`, see docs/follow-changes.md.
 
         Raises `QuerySyntaxError`, `QueryRefused` (`QuotaReached` for a broad one too many of its `owner`),
         `InputError` for an `id` that is in use and a lease that cannot be, and `StorageFault`: then nothing was
         registered.
         """
-        subscription = Subscription("subscription" if id is None else id, text, language, scope, entailment, owner)
-        subscription = replace(subscription, notify=notify, initial=initial, key=read_key(key))
+        name, by = "subscription" if id is None else id, read_key(key)
+        subscription = Subscription(name, text, language, scope, entailment, owner, notify, initial, by)
         (outcome,) = self._subscribe([subscription], lease, id is not None)
         if isinstance(outcome, Exception):
             raise outcome
@@ -219,8 +214,8 @@ class Engine:
             return self._registry.renew(API, id, ticket, read_lease(until))
 
     def resync(self, id: str, ticket: str | None = None) -> Sequence[Match]:
-        """Tell live subscription `id` of repository scope its present answer again, in a notification whose `change` is
-        ``present``; return that, or none where it is undecided. Raises what `unsubscribe` raises."""
+        """Tell live subscription `id` of repository scope its present answer again, as ``present``; return that, or
+        nothing where it is undecided. Raises what `unsubscribe` raises."""
         with self._opened.locked(id=id):
             self._match_accepted()
             return self._publishing.told_again(self._registry.resync(API, id, ticket))

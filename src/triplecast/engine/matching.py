@@ -25,7 +25,7 @@ from triplecast.model.subscription import Subscription
 from triplecast.outbox import OutboxBatch
 from triplecast.registry.registry import Registry
 from triplecast.taxonomy import Taxonomies
-from triplecast.telling import Telling, Waiting
+from triplecast.telling import OpenEvents
 
 SUBSCRIPTIONS_CACHED = 100_000
 """Subscriptions kept at hand, so that not every match is looked up in the journal."""
@@ -38,14 +38,7 @@ class Matching:
     """Matches what the journal has and the outbox has not."""
 
     def __init__(
-        self,
-        journal: Journal,
-        driver: Driver,
-        registry: Registry,
-        matcher: Matcher,
-        asking: Asking,
-        querying: Querying,
-        telling: Telling,
+        self, journal: Journal, driver: Driver, registry: Registry, matcher: Matcher, asking: Asking, querying: Querying
     ) -> None:
         self._matched = MatchStats()
         self._journal = journal
@@ -54,7 +47,6 @@ class Matching:
         self._matcher = matcher
         self.asking = asking
         self._querying = querying
-        self._telling = telling
         self._lock = Lock()
         self._subscriptions: dict[int, Subscription] = {}
         """Asked for lately: at most `SUBSCRIPTIONS_CACHED`, or those of one batch."""
@@ -100,8 +92,8 @@ class Matching:
             some = [each for each in events if after < each.position <= upto]
             self._matched += matched.stats
             found = OutboxBatch.of(of, matched)
-            for part in self._telling.tell(snapshot, some, found):
-                waiting = Waiting.between(after, part.upto, some, matched, found)
+            for part in self.asking.telling.tell(snapshot, some, found):
+                waiting = OpenEvents.between(after, part.upto, some, matched, found)
                 self._record(waiting, part.batch, snapshot, taxonomies, outcome)
                 after = part.upto
             del of, matched, found, part, waiting  # before the next piece is made
@@ -109,7 +101,7 @@ class Matching:
 
     def _record(
         self,
-        waiting: Waiting,
+        waiting: OpenEvents,
         told: OutboxBatch,
         snapshot: Snapshot,
         taxonomies: Taxonomies,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_
 from triplecast.errors import FolderLocked, StorageFault
 from triplecast.model.answers import bounded_reason
 from triplecast.model.open_rows import PairReason
-from triplecast.outbox.batch import OutboxBatch, OutboxRow, PublicationName
+from triplecast.outbox.batch import OutboxBatch
 from triplecast.outbox.chunk import CHUNK_BYTES
 from triplecast.outbox.chunks import Chunked, ChunkWriter, chunks_of, digests_by_position, kept_digests
 from triplecast.outbox.distinct import KnownNumbers
@@ -33,7 +33,7 @@ from triplecast.outbox.tables import (
     fields_checksum,
     first_open,
     read_open_pairs,
-    read_rows,
+    read_publications,
     release,
     write_open_pairs,
     write_rows,
@@ -213,7 +213,7 @@ class Outbox(OutboxReader):
                 released = release(self._database, registrations, first)
                 now = self._withhold(mine, first.keys()) if first else mine
                 rows = sorted([*now.rows(), *released])
-                free = OutboxBatch.of_rows(rows, self._names_of(batch.publications, released))
+                free = OutboxBatch.of_rows(rows, read_publications(self._database, batch.publications, released))
                 recorded, told = self._heard.leave_out(free, batch, hearers)
                 chunks = self._late_chunks(recorded)
                 last = self._write_chunks(state, chunks, state.told, bool(self._open))
@@ -353,14 +353,6 @@ class Outbox(OutboxReader):
         write_rows(self._database, "withheld", rows)
         self._write_publications(batch, {row.position for row in rows})
         return batch.only(~behind)
-
-    def _names_of(self, known: Sequence[PublicationName], rows: Sequence[OutboxRow]) -> Mapping[int, PublicationName]:
-        """Of publications that are `known`, and of those of rows that were withheld."""
-        names = {name.position: name for name in known}
-        for position in sorted({row.position for row in rows} - names.keys()):
-            (found,) = read_rows(self._database, "publication", "WHERE position = ?", (position,))
-            names[position] = PublicationName(*found)
-        return names
 
     def _late_chunks(self, batch: OutboxBatch) -> Iterator[Chunked]:
         """The chunks of rows that are recorded as pending pairs are settled, or were withheld before."""

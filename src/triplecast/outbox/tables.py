@@ -14,7 +14,7 @@ from types import MappingProxyType, NoneType
 from typing import Any, NamedTuple, Self
 
 from triplecast.errors import StorageFault
-from triplecast.outbox.batch import OutboxRow
+from triplecast.outbox.batch import OutboxRow, PublicationName
 from triplecast.sqlite import Format, SqliteFile
 
 Value = int | str | bytes | None
@@ -217,6 +217,17 @@ def end_pairs(database: SqliteFile, pairs: Sequence[Pair]) -> None:
         " WHERE open_pair.position > open_part.after AND open_pair.position <= open_part.upto)",
         [(pairs[0][0], pairs[-1][0])],
     )
+
+
+def read_publications(
+    database: SqliteFile, known: Iterable[PublicationName], rows: Iterable[OutboxRow]
+) -> dict[int, PublicationName]:
+    """The publications that are `known`, and those of rows that were withheld, by position."""
+    names = {name.position: name for name in known}
+    for position in sorted({row.position for row in rows} - names.keys()):
+        (found,) = read_rows(database, "publication", "WHERE position = ?", (position,))
+        names[position] = PublicationName(*found)
+    return names
 
 
 def first_open(database: SqliteFile, registrations: Collection[int]) -> dict[int, int]:

@@ -25,7 +25,7 @@ from triplecast.operators.asking import Asker, settle_stored
 from triplecast.outbox import OutboxBatch
 from triplecast.pipeline.readers import journal_reader, outbox_reader
 from triplecast.pipeline.rows import to_arrow, to_rows
-from triplecast.telling import Telling, Waiting
+from triplecast.telling import OpenEvents, Telling
 
 ANSWERS_AT_ONCE = 32 << 20
 """Bytes of answers after which a slice leaves its other publications to another job."""
@@ -82,7 +82,7 @@ def match_slice(stage: Stage, slice: MatchSlice) -> Iterator[pa.RecordBatch]:
             some = [each for each in events if start < each.position <= end]
             found, stats = OutboxBatch.of(of, matched), matched.stats
             for told in telling.tell(snapshot, some, found):
-                waiting = Waiting.between(start, told.upto, some, matched, found)
+                waiting = OpenEvents.between(start, told.upto, some, matched, found)
                 parts = waiting.parts(stage.operators)
                 reach("pipeline.batch-matched")
                 yield from to_rows(told.batch, after, upto, stats, open=parts)
@@ -111,7 +111,7 @@ def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
         first, last = left[0] - 1, found[-1].position
         left = [position for position in left if position > last]
         taxonomies, known = journal.taxonomies(first, last), journal.answers(first, last, stage.operators)
-        waiting = Waiting(first, last, [each for each in found if each.position in wanted])
+        waiting = OpenEvents(first, last, [each for each in found if each.position in wanted])
         pairs = {pair for pair in pending.pairs if pair[0] in wanted and pair[0] <= last}
         mine, publications = waiting.of_publications(pairs), waiting.publications
         settled = settle_stored(asker, matcher, snapshot, stored, mine, publications, taxonomies, known)

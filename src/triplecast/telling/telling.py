@@ -32,8 +32,8 @@ from triplecast.outbox.batch import OutboxBatch, OutboxRow, PublicationName
 from triplecast.repository.document_lines import blank_names
 from triplecast.telling.earlier import Before, Earlier, Pair
 from triplecast.telling.hearing import Hearing
+from triplecast.telling.open_events import OpenEvents
 from triplecast.telling.rows import Names, changed_text, pair_updates, rows_apart
-from triplecast.telling.waiting import Waiting
 
 BEFORE_PENDING = "an earlier version still waits for operators"
 _REGISTRATIONS = 1 << 43
@@ -103,7 +103,7 @@ class Telling:
     def tell_settled(
         self,
         snapshot: Snapshot,
-        waiting: Waiting,
+        waiting: OpenEvents,
         settled: Iterable[tuple[Sequence[Publication], Settled]],
         pairs: Collection[Pair],
         asker: Asker,

@@ -19,7 +19,7 @@ from triplecast.residual import PublicationConditions
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class OpenEvents:
     """Events at positions in (`after`, `upto`], of which pairs wait for operators."""
 
     after: int
@@ -34,7 +34,7 @@ class Waiting:
     @classmethod
     def between(
         cls, after: int, upto: int, events: Sequence[DocumentEvent], matched: MatchedBatch, found: OutboxBatch
-    ) -> Waiting:
+    ) -> OpenEvents:
         """The first of some events, of which `matched` is all that was found."""
         if upto == events[-1].position and after < events[0].position:
             return cls(after, upto, events, found, matched.open, matched.conditions)
