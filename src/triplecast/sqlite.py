@@ -13,9 +13,10 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, SupportsIndex
 from urllib.parse import quote
 from weakref import WeakSet
@@ -46,8 +47,8 @@ class Format(NamedTuple):
     """``PRAGMA user_version``: another number is another format."""
     schema: str
     """Statements that make an empty file of this format."""
-    added: str = ""
-    """Statements that add to a file of this format what it lacks; those made before work without."""
+    added: Mapping[str, str] = MappingProxyType({})
+    """What files of this format made before may lack: statements by the name of what they add."""
     former: int = 0
     """The ``application_id`` of files made before formats counted from 1, which are refused by name."""
     repair: str = RESTORE
@@ -296,16 +297,18 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
             _demand(connection, where, "trusted_schema", 0)
             if fresh:
                 with _transaction(connection):
-                    for statement in form.schema.split(";\n"):
+                    for statement in (*form.schema.split(";\n"), *form.added.values()):
                         connection.execute(statement)
                     connection.execute(f"PRAGMA application_id={form.application}")
                     connection.execute(f"PRAGMA user_version={form.version}")
                 if path:
                     sync_folder(path.parent)
             _check_format(connection, where, form)
-            if form.added:
+            there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            lacking = [statement for name, statement in form.added.items() if name not in there]
+            if lacking:  # else nothing is locked
                 with _transaction(connection):
-                    for statement in form.added.split(";\n"):
+                    for statement in lacking:
                         connection.execute(statement)
         except BaseException:
             connection.close()

@@ -262,11 +262,15 @@ OUTBOX = Format(
     version=2,
     former=0x54434F31,
     repair=RESTORE,
-    added="""
-CREATE TABLE IF NOT EXISTS heard(
+    added=MappingProxyType(
+        {
+            "heard": """
+CREATE TABLE heard(
     registration INTEGER NOT NULL, digest BLOB NOT NULL, position INTEGER NOT NULL, crc INTEGER NOT NULL,
-    PRIMARY KEY (registration, digest)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS heard_age ON heard(registration, position)""",
+    PRIMARY KEY (registration, digest)) WITHOUT ROWID""",
+            "heard_age": "CREATE INDEX heard_age ON heard(registration, position)",
+        }
+    ),
     schema=f"""
 CREATE TABLE state(
     one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, told INTEGER NOT NULL, progress INTEGER NOT NULL,
