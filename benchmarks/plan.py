@@ -27,7 +27,8 @@ from benchmarks.scenarios.replacing import measure_replaced
 from benchmarks.scenarios.repository import LARGE_STORE, measure_repository
 from benchmarks.scenarios.scanning import measure_scan
 from benchmarks.scenarios.skew import measure_skew
-from benchmarks.scenarios.standing import measure_standing
+from benchmarks.scenarios.standing import QUICK as QUICK_STANDING
+from benchmarks.scenarios.standing import measure_hub, measure_standing, measure_structures
 from benchmarks.scenarios.storing import measure_stored
 from benchmarks.scenarios.subscribing import measure_subscribing
 from benchmarks.scenarios.taxonomy import measure_taxonomy
@@ -83,7 +84,9 @@ SPARK_WORKLOADS = ("alerts", "realtail")
 SPARK_SUBSCRIPTIONS = 100_000
 SPARK_SECONDS = 75.0
 STANDING = (10_000, 100_000)
-"""Subscriptions of repository scope."""
+"""Subscriptions of repository scope; and a million where those are measured."""
+STRUCTURES = (10, 100, 1_000, 10_000)
+REFERENCES = (1_000, 10_000, 100_000)
 REPLACED_SECONDS = 60.0
 READ_SECONDS = 10.0
 FRONT_DOOR = 100_000, 1.5
@@ -114,7 +117,9 @@ def _plan_whole(root: Path, large: bool) -> list[tuple[str, Run]]:
         ("subscribing", partial(measure_subscribing, "realtail", largest)),
         ("storing", partial(measure_stored, largest)),
         ("repository", partial(measure_repository, LARGE_STORE if large else LARGE_STORE // 10)),
-        *(("standing", partial(measure_standing, size)) for size in STANDING),
+        *(("standing", partial(measure_standing, size)) for size in (*STANDING, *tail[1:])),
+        ("standing", partial(measure_structures, STRUCTURES)),
+        ("standing", partial(measure_hub, REFERENCES)),
         ("readers", partial(measure_readers, "realtail", largest, PUBLICATIONS, READ_SECONDS)),
         ("frontdoor", partial(measure_front_door, *FRONT_DOOR)),
         ("fulltext", partial(measure_fulltext, root, SIZES["realtail"], ABSTRACTS)),
@@ -146,7 +151,9 @@ def _plan_quick(root: Path) -> list[tuple[str, Run]]:
         ("subscribing", partial(measure_subscribing, "realtail", QUICK_SIZE)),
         ("storing", partial(measure_stored, QUICK_SIZE)),
         ("repository", partial(measure_repository, QUICK_STORE)),
-        ("standing", partial(measure_standing, QUICK_SIZE // 10)),
+        ("standing", partial(measure_standing, QUICK_SIZE // 10, QUICK_STANDING)),
+        ("standing", partial(measure_structures, STRUCTURES[:1], QUICK_STANDING)),
+        ("standing", partial(measure_hub, REFERENCES[:1], QUICK_STANDING)),
         ("readers", partial(measure_readers, "realtail", QUICK_SIZE, QUICK_PUBLICATIONS, 1.0)),
         ("frontdoor", partial(measure_front_door, *QUICK_FRONT_DOOR)),
         ("fulltext", partial(measure_fulltext, root, QUICK_SIZE, QUICK_PUBLICATIONS)),

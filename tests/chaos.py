@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
 import random
 import shutil
@@ -33,11 +34,13 @@ from tests.spark import weighing
 from tests.spark.workplace import QUERIES, Workplace, document
 from triplecast import crash_points
 from triplecast.driver import Driver
+from triplecast.engine.querying import Querying
 from triplecast.errors import TriplecastError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser, inbox_files
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
+from triplecast.match import Matcher
 from triplecast.model.match import MatchStats
 from triplecast.operators import declared_operators
 from triplecast.outbox import Notification, Outbox, OutboxBatch, chunks
@@ -78,6 +81,12 @@ assert weighing
 WEIGHED = "SELECT ?s ?n { ?s <http://e/kind> 'k3' ; <https://example.org/chaos#quads> ?n }"
 """Asks an operator, so that there are kills while its answers are kept, and before it is asked."""
 WEIGHED_NAME = "weighed.rq"
+STANDING = {
+    "standing/kinds": "SELECT ?k (COUNT(?s) AS ?n) { ?s <http://e/kind> ?k } GROUP BY ?k",
+    "standing/next": "SELECT ?s ?n { ?s <http://e/kind> 'k3' ; <http://e/next> ?t . ?t <http://e/number> ?n }",
+    "standing/how-many": "SELECT (COUNT(*) AS ?n) { ?s <http://e/kind> ?k }",
+}
+"""Of repository scope."""
 
 
 # ---- what is run -----------------------------------------------------------------------------------------------------
@@ -86,6 +95,8 @@ WEIGHED_NAME = "weighed.rq"
 def first_files(place: Workplace) -> None:
     """What the first phase finds: files, lines, a document that cannot be read; one more subscription."""
     (place.subscriptions / WEIGHED_NAME).write_text(WEIGHED)
+    lines = (json.dumps({"id": name, "text": text, "scope": "repository"}) for name, text in STANDING.items())
+    (place.subscriptions / "standing.jsonl").write_text("\n".join(lines))
     place.fill(80)
     place.write("bad.ttl", "<http://e/s> <http://e/p> ")
 
@@ -130,7 +141,9 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         FileSource([place.subscriptions], Registry(journal, upkeep), journal, lambda fault: None).start(0.0)
         for now in (0.0, QUIET):
             acceptor.look(now, threading.Event())
-        sink = Sink(Driver(journal, outbox), outbox, moving.learn)
+        matcher = opened.enter_context(Matcher())
+        answers = Querying(journal, matcher).changes
+        sink = Sink(Driver(journal, outbox), outbox, moving.learn, answers=answers)
         stage = Stage(place.output, declared_operators())
         while (batch := plan_batch(moving.now, journal, outbox.told, 2)) is not None:
             nothing = to_arrow(OutboxBatch.joined(()), batch.after, batch.upto, MatchStats())

@@ -64,7 +64,7 @@ def _measure_building(repository: Repository, triples: int, size: Size) -> Figur
 
 
 def _measure_bytes(store: Store, size: Size) -> Figure:
-    bank, stored, documents = store.merge()
+    bank, stored, documents, _ = store.merge()
     terms = bank.offsets[bank.size] + 8 * bank.size + bank.table.nbytes
     work = {
         "triples, counts and orders": sum(each.nbytes for each in stored) / store.size,

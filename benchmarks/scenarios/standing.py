@@ -1,89 +1,100 @@
-"""Subscriptions of repository scope, the workloads of the MDV paper (section 5): documents through a durable engine."""
+"""Standing queries over all documents: the workloads of the MDV paper, side by side with who else answers them.
+
+Each engine is a process (`peers/standing`). Triplecast is given N-Triples and tells rows, in a durable folder; the
+others are given what they take, and keep nothing on disk. All tell the same changes, or the run ends.
+"""
 
 from __future__ import annotations
 
-import tempfile
-import time
-from collections.abc import Iterator
-from itertools import count
-from pathlib import Path
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from benchmarks.figures import Figure, at_least, make_rate, time_runs
-from triplecast import Document, Engine, Subscription
+from benchmarks.figures import Figure, at_least
+from benchmarks.peers.standing.contest import (
+    DIFFERENTIAL,
+    OXIGRAPH,
+    RELATIONAL,
+    TRIPLECAST,
+    Limits,
+    Request,
+    StandingContest,
+)
+from benchmarks.workloads.mdv import COMP, HUB, JOIN, JOIN_EQUAL, OID, PATH, RuleBase
 
-AT_ONCE = 1_000
-"""Documents of one call."""
-SINGLY = 300
-REGISTERED = 10_000
-"""Documents at most."""
+ALL = (RELATIONAL, TRIPLECAST, OXIGRAPH, DIFFERENTIAL)
 LEAST_AT_ONCE, LEAST_SINGLY = 10_000.0, 1_000.0
 """Documents a second."""
-Size = tuple[str, int]
-_MDV = "http://mdv.example/"
-_RULES = {
-    "OID": "SELECT ?host {{ <{0}provider/{1}> a <{0}CycleProvider> ; <{0}host> ?host }}",
-    "PATH": "SELECT ?c {{ ?c a <{0}CycleProvider> ; <{0}info> ?s . ?s <{0}memory> {1} }}",
-    "JOIN": "SELECT ?c {{ ?c a <{0}CycleProvider> ; <{0}host> 'host {1}' ; <{0}info> ?s . "
-    "?s <{0}cpu> ?x FILTER(?x > 500) }}",
-}
-"""Each rule matches one document."""
-_TRIPLES = (
-    '<{0}provider/{1}> <{0}host> "host {1}" .\n<{0}provider/{1}> <{0}info> <{0}server/{1}> .\n'
-    '<{0}provider/{1}> <{0}port> "{2}" .\n'
-    "<{0}provider/{1}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{0}CycleProvider> .\n"
-    '<{0}server/{1}> <{0}cpu> "600"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
-    '<{0}server/{1}> <{0}memory> "{1}"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
-    '<{0}server/{1}> <{0}os> "{2}" .\n'
-    "<{0}server/{1}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{0}ServerInformation> .\n"
-)
+HUB_RULES = 10
+RULES_OF_A_STRUCTURE = 10
+MOST_CHANGED = 1_000_000
+"""Rows that one request changes, at most: they are read and hashed in Python."""
 
 
-def measure_standing(rules: int) -> Iterator[Figure]:
-    for workload, rule in _RULES.items():
-        with tempfile.TemporaryDirectory(prefix="triplecast-bench-") as folder, Engine.open(Path(folder)) as engine:
-            yield from _measure_workload(engine, workload, rule, rules)
+@dataclass(frozen=True, slots=True)
+class Extent:
+    at_once: int
+    """Documents of one call."""
+    singly: int
+    turns: int
+    limits: Limits
 
 
-def _measure_workload(engine: Engine, workload: str, rule: str, rules: int) -> Iterator[Figure]:
-    size = workload, rules
-    texts = [Subscription(f"r{n}", rule.format(_MDV, n), scope="repository") for n in range(rules)]
-    began, core = time.perf_counter(), time.process_time()
-    engine.subscribe_many(texts)
-    seconds, processor = time.perf_counter() - began, time.process_time() - core
-    yield Figure(
-        "subscribe_many", *size, rules / seconds, "subscriptions/s", work={"per core second": rules / processor}
-    )
-    first = [_document(number, rules) for number in range(min(rules, REGISTERED))]
-    yield _measure_registered(engine, size, first)
-    numbers = count(rules)
-
-    def following(many: int) -> list[Document]:
-        """Versions of other documents each time, in which nothing changes that a rule asks of."""
-        return [_document(next(numbers), rules) for _ in range(many)]
-
-    timing = time_runs(lambda: engine.publish_many(following(AT_ONCE)))
-    yield make_rate("updated, 1,000 a call", size, timing, AT_ONCE, "documents/s", target=at_least(LEAST_AT_ONCE))
-    timing = time_runs(lambda: [engine.publish(*_parts(each)) for each in following(SINGLY)])
-    yield make_rate("updated, one by one", size, timing, SINGLY, "documents/s", target=at_least(LEAST_SINGLY))
+WHOLE = Extent(1_000, 100, 3, Limits(build=900.0, request=120.0))
+QUICK = Extent(100, 10, 2, Limits(build=60.0, request=10.0))
 
 
-def _measure_registered(engine: Engine, size: Size, documents: list[Document]) -> Figure:
-    """Once: each document is of one rule, and new."""
-    began, core, matches = time.perf_counter(), time.process_time(), 0
-    for first in range(0, len(documents), AT_ONCE):
-        receipts = engine.publish_many(documents[first : first + AT_ONCE])
-        matches += sum(len(each.matches) for each in receipts)
-    seconds, processor = time.perf_counter() - began, time.process_time() - core
-    work = {"matches": matches / len(documents), "per core second": len(documents) / processor}
-    rate = len(documents) / seconds
-    return Figure("registered, 1,000 a call", *size, rate, "documents/s", work=work, target=at_least(LEAST_AT_ONCE))
+def measure_standing(rules: int, extent: Extent = WHOLE) -> Iterator[Figure]:
+    for kind in (OID, PATH, JOIN_EQUAL, COMP, JOIN):
+        yield from _measure(RuleBase(kind, rules), extent)
 
 
-def _parts(document: Document) -> tuple[bytes, str | None, str | None]:
-    return document.data, document.media_type, document.graph
+def measure_structures(counts: Sequence[int], extent: Extent = WHOLE) -> Iterator[Figure]:
+    """PATH rules of many different structures, ten each."""
+    for structures in counts:
+        base = RuleBase(PATH, structures * RULES_OF_A_STRUCTURE, structures=structures)
+        yield from _measure(base, extent)
 
 
-def _document(number: int, rules: int) -> Document:
-    turn, place = divmod(number, rules)
-    graph = f"{_MDV}document/{place}"
-    return Document(graph, _TRIPLES.format(_MDV, place, turn).encode(), "application/n-triples", graph)
+def measure_hub(references: Sequence[int], extent: Extent = WHOLE) -> Iterator[Figure]:
+    """One resource to which so many others refer changes: each leaves the answer of one rule and enters another's."""
+    for many in references:
+        with _open(RuleBase(HUB, HUB_RULES), extent) as contest:
+            contest.ask(Request("registered", range(many + 1), extent.at_once))
+            changes = [[Request("updated", range(1), 1)] for _ in range(extent.turns)]
+            for figure in (*contest.measure(changes, {}), *contest.tell_left_out()):
+                yield replace(figure, workload=f"{HUB}, {many:,} references")
+
+
+def _measure(base: RuleBase, extent: Extent) -> Iterator[Figure]:
+    with _open(base, extent) as contest:
+        yield from contest.tell_builds()
+        changed = base.rules * base.share if base.kind == COMP else 1
+        at_once = min(extent.at_once, max(1, int(MOST_CHANGED / changed)))
+        turns = [*_plan_turns(extent, at_once)]
+        contest.ask(turns.pop(0)[0])  # compiles, and is not counted
+        targets = {f"{way}, one by one": at_least(LEAST_SINGLY) for way in ("registered", "updated", "removed")}
+        targets |= {f"{way}, {at_once:,} a call": at_least(LEAST_AT_ONCE) for way in ("registered", "updated")}
+        yield from contest.measure(turns, {title: target for title, target in targets.items() if target})
+        yield from contest.tell_left_out()
+
+
+def _open(base: RuleBase, extent: Extent) -> StandingContest:
+    """Who enters it ends the processes and removes the folder."""
+    print(f"standing: {base.name}, {base.rules:,} rules", file=sys.stderr, flush=True)
+    return StandingContest(base, ALL, extent.limits)
+
+
+def _plan_turns(extent: Extent, at_once: int) -> Iterator[list[Request]]:
+    """The first is for warming up. A turn's documents come, change, and those that came one by one go."""
+    first = 0
+    for _ in range(extent.turns + 1):
+        many, few = range(first, first + at_once), range(first + at_once, first + at_once + extent.singly)
+        first = few.stop
+        yield [
+            Request("registered", many, at_once),
+            Request("registered", few, 1),
+            Request("updated", many, at_once),
+            Request("updated", few, 1),
+            Request("removed", few, 1),
+        ]

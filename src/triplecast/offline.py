@@ -16,6 +16,7 @@ from triplecast.ingest import Document, Parser
 from triplecast.ingest.document import cut_groups
 from triplecast.ingest.inbox import LINES, distinct_paths, scan_inbox
 from triplecast.journal import Clock, system_clock, time_text
+from triplecast.journal.parts import runs
 from triplecast.match import Matcher
 from triplecast.model.events import TaxonomyVersion
 from triplecast.model.match import CHANGES, MatchedBatch, notification_id
@@ -143,22 +144,33 @@ def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[lis
 
 
 class Versions:
-    """Numbers versions by graph and skips unchanged content, as the journal does (semantics 2.2)."""
+    """Numbers versions by graph and skips unchanged content, as the journal does (semantics 2.2). What no document that
+    was cut holds any more is a new version when it comes back; nothing is restored that another one holds."""
 
     def __init__(self, position: int = 0, clock: Clock = system_clock) -> None:
         self._position = position
         self._clock = clock
         self._latest: dict[str, tuple[int, bytes]] = {}
+        self._held: dict[str, dict[str, bytes]] = {}
+        """The digests of what documents were cut into."""
 
-    def accept(self, drafts: Iterable[Draft]) -> list[Publication]:
+    def accept(self, drafts: Sequence[Draft]) -> list[Publication]:
         now = time_text(self._clock())
         publications = []
-        for draft in drafts:
-            version, digest = self._latest.get(draft.graph, (0, b""))
-            if draft.digest == digest:
-                continue
-            self._position += 1
-            self._latest[draft.graph] = (version + 1, draft.digest)
-            made = Publication(Position(self._position), draft.graph, version + 1, now, draft.quads, draft.dataset)
-            publications.append(made._replace(attachments=draft.attachments))
+        for run in runs(drafts, self._held.keys()):
+            before = self._held.pop(run.document, {}) if run.document is not None else {}
+            for draft in run.drafts:
+                version, digest = self._latest.get(draft.graph, (0, b""))
+                if draft.digest == digest or (digest and draft.digest == before.get(draft.graph)):
+                    continue
+                self._position += 1
+                self._latest[draft.graph] = (version + 1, draft.digest)
+                made = Publication(Position(self._position), draft.graph, version + 1, now, draft.quads, draft.dataset)
+                publications.append(made._replace(attachments=draft.attachments))
+            said = {draft.graph: draft.digest for draft in run.drafts}
+            if run.document is not None and run.is_cut:
+                self._held[run.document] = said
+            for graph in before.keys() - said.keys():
+                if not any(graph in held for held in self._held.values()):
+                    self._latest[graph] = (self._latest[graph][0], b"")
         return publications

@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, SupportsIndex
@@ -22,7 +22,7 @@ from urllib.parse import quote
 from weakref import WeakSet
 
 from triplecast.errors import FolderLocked, InputError, StorageFault
-from triplecast.storage_faults import HELD, LOST_WRITES, RESTORE, storage_faults, sync_folder
+from triplecast.storage_faults import HELD, LOST_WRITES, RESTORE, storage_faults, sync_folder, tell_fault
 
 PAGE = 8192
 """Bytes: fastest of 4,096 to 32,768 for 4 KB rows, read and written (docs/storage.md)."""
@@ -74,6 +74,8 @@ class SqliteFile:
         """Whether a commit is synced, with those before it."""
         self._closed = False
         self._process = os.getpid()
+        self._is_forked = False
+        """Whether this is a child's copy of what its parent opened: two writers by one connection damage the file."""
         self._follows = path is not None and connection is None
         self._followed: tuple[int, int] | None = None
         """The file that a follower has open."""
@@ -82,9 +84,25 @@ class SqliteFile:
         _OPEN.add(self)
 
     @classmethod
-    def writer(cls, path: Path | None, form: Format) -> SqliteFile:
-        """Makes the file where there is none. Without a path the database ends with the process (`CACHE`)."""
-        return cls(path, form, _open_writer(path, form))
+    def writer(cls, path: Path | None, form: Format, former: str | None = None) -> SqliteFile:
+        """Makes the file where there is none. Without a path the database ends with the process (`CACHE`).
+
+        `former` had the file before, and lives: raises `FolderLocked` where it stays in the middle of a write or a
+        checkpoint for `PATIENCE`, even of the one that makes the file. Neither can be taken from it.
+        """
+        if former is None:
+            return cls(path, form, _open_writer(path, form))
+        try:
+            with ExitStack() as opened:
+                file = opened.enter_context(closing(cls(path, form, _open_writer(path, form))))
+                file._settle(former)
+                opened.pop_all()
+        except StorageFault as fault:
+            cause = fault.__cause__
+            if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in HELD:
+                raise FolderLocked(str(path), former, _IN_THE_MIDDLE) from fault
+            raise
+        return file
 
     @classmethod
     def follower(cls, path: Path, form: Format) -> SqliteFile:
@@ -93,7 +111,7 @@ class SqliteFile:
     def close(self) -> None:
         with self.lock:
             self._closed = True
-            if self._connection is not None and not self._forked():
+            if self._connection is not None and not self._is_forked:
                 self._connection.close()
                 self._connection = None
 
@@ -104,9 +122,13 @@ class SqliteFile:
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         """All rows of a statement that reads."""
-        with self.lock, storage_faults(self.where, self._form.repair):
-            connection = self._connected()
-            return [] if connection is None else connection.execute(statement, tuple(values)).fetchall()
+        with self.lock:
+            try:
+                connection = self._connected()
+                return [] if connection is None else connection.execute(statement, values).fetchall()
+            except Exception as error:
+                tell_fault(self.where, error, self._form.repair)
+                raise
 
     def ask_one(self, statement: str, values: Sequence[object] = ()) -> Any:
         """The row of a statement that finds one in every sound file; `StorageFault` where it does not."""
@@ -142,11 +164,14 @@ class SqliteFile:
 
     def run(self, statement: str, rows: Iterable[Sequence[object]] = ((),)) -> int:
         """Executes a statement that writes, once for each of `rows`, inside `write`; how many rows it changed."""
-        with storage_faults(self.where, self._form.repair):
+        try:
             connection = self._connected()
             if connection is None or not connection.in_transaction:
                 raise StorageFault(self.where, "it is not being written", "open it for writing")
             return connection.executemany(statement, rows).rowcount
+        except Exception as error:
+            tell_fault(self.where, error, self._form.repair)
+            raise
 
     @contextmanager
     def write(self, synced: bool = True) -> Iterator[None]:
@@ -163,38 +188,33 @@ class SqliteFile:
             if connection is None:
                 raise StorageFault(self.where, "it is open for reading only", "open it for writing")
             try:
-                with storage_faults(self.where, self._form.repair), self._transaction(connection, synced):
-                    yield
+                with storage_faults(self.where, self._form.repair):
+                    if synced != self._syncs and self._path is not None:
+                        connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
+                        self._syncs = synced
+                    connection.execute("BEGIN IMMEDIATE")
+                    try:
+                        yield
+                        connection.execute("COMMIT")
+                    except BaseException:
+                        if connection.in_transaction:
+                            connection.execute("ROLLBACK")
+                        raise
             except StorageFault as fault:
                 cause = fault.__cause__
                 if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) in LOST_WRITES:
                     self._broken = fault
                 raise
 
-    @contextmanager
-    def _transaction(self, connection: sqlite3.Connection, synced: bool) -> Iterator[None]:
-        if synced != self._syncs and self._path is not None:
-            connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
-            self._syncs = synced
-        with _transaction(connection):
-            yield
-
-    def settle(self, holder: str) -> None:
-        """Waits until `holder`, who had the file before, is not in the middle of a write or a checkpoint of it: neither
-        can be taken from a process that lives. Raises `FolderLocked` where it stays so for `PATIENCE`."""
-        try:
-            ends = time.monotonic() + PATIENCE / 1000
-            while self.ask_one("PRAGMA wal_checkpoint(PASSIVE)")[0]:
-                if time.monotonic() > ends:
-                    raise FolderLocked(self.where, holder, _IN_THE_MIDDLE)
-                time.sleep(0.01)
-            with self.write():
-                pass
-        except StorageFault as fault:
-            cause = fault.__cause__
-            if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in HELD:
-                raise FolderLocked(self.where, holder, _IN_THE_MIDDLE) from fault
-            raise
+    def _settle(self, holder: str) -> None:
+        """Waits until `holder` neither writes the file nor checkpoints it."""
+        ends = time.monotonic() + PATIENCE / 1000
+        while self.ask_one("PRAGMA wal_checkpoint(PASSIVE)")[0]:
+            if time.monotonic() > ends:
+                raise FolderLocked(self.where, holder, _IN_THE_MIDDLE)
+            time.sleep(0.01)
+        with self.write():
+            pass
 
     def check_pages(self) -> None:
         """Reads every page and raises `StorageFault` for the first that is malformed."""
@@ -206,7 +226,7 @@ class SqliteFile:
         if self._closed:
             hint = "open it again" if self._path is not None else "what it held is gone; begin with a new one"
             raise StorageFault(self.where, "it has been closed", hint)
-        if self._forked():
+        if self._is_forked:
             holder = f"process {self._process}, from which this one was forked"
             raise FolderLocked(self.where, holder, "open it in one of the two, after the fork")
         if self._follows and self._path is not None:
@@ -224,18 +244,15 @@ class SqliteFile:
         self._immutable = not os.access(path.parent, os.W_OK) and not _log(path).exists()
         self._connection, self._followed = _open_follower(path, self._form, self._immutable), there
 
-    def _forked(self) -> bool:
-        """Whether this is a child's copy of what its parent opened: two writers by one connection damage the file."""
-        return self._process != os.getpid()
-
 
 _OPEN: WeakSet[SqliteFile] = WeakSet()
 
 
 def _abandon_in_child() -> None:
-    """Never close a forked child's copy of a connection: SQLite would delete the write-ahead log that has the name by
-    then, with what a later writer committed to it."""
+    """Never use a forked child's copy of a connection, nor close it: SQLite would delete the write-ahead log that has
+    the name by then, with what a later writer committed to it."""
     for file in _OPEN:
+        file._is_forked = True
         if file._connection is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(file._connection))
 
@@ -263,18 +280,6 @@ def row_number(value: SupportsIndex, what: str) -> int:
     return number
 
 
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
 def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
     where = str(path or "memory")
     with storage_faults(where, form.repair):
@@ -296,20 +301,22 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
             _demand(connection, where, "cell_size_check", 1)
             _demand(connection, where, "trusted_schema", 0)
             if fresh:
-                with _transaction(connection):
-                    for statement in (*form.schema.split(";\n"), *form.added.values()):
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA application_id={form.application}")
-                    connection.execute(f"PRAGMA user_version={form.version}")
+                connection.execute("BEGIN IMMEDIATE")  # closed below where it fails, which takes it back
+                for statement in (*form.schema.split(";\n"), *form.added.values()):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id={form.application}")
+                connection.execute(f"PRAGMA user_version={form.version}")
+                connection.execute("COMMIT")
                 if path:
                     sync_folder(path.parent)
             _check_format(connection, where, form)
             there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
             lacking = [statement for name, statement in form.added.items() if name not in there]
             if lacking:  # else nothing is locked
-                with _transaction(connection):
-                    for statement in lacking:
-                        connection.execute(statement)
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in lacking:
+                    connection.execute(statement)
+                connection.execute("COMMIT")
         except BaseException:
             connection.close()
             raise

@@ -41,28 +41,30 @@ def storage_faults(where: str | Path, repair: str = RESTORE) -> AbstractContextM
 
 
 class _Told(AbstractContextManager[None]):
-    """A class, as every statement enters one: a generator would take as long as some statements do."""
-
     __slots__ = ("_repair", "_where")
 
     def __init__(self, where: str | Path, repair: str) -> None:
         self._where, self._repair = where, repair
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if error is None:
-            return
-        where = str(self._where)
-        if isinstance(error, sqlite3.Error):
-            raise _fault(where, error, self._repair) from error
-        if isinstance(error, OSError):
-            if error.errno in _NO_SPACE_ERRORS:
-                raise StorageFull(where, f"there is no space to write ({error.strerror})", _MAKE_SPACE) from error
-            raise StorageFault(where, f"cannot be read or written ({error.strerror})", _CHECK_DISK) from error
-        if isinstance(error, UnicodeDecodeError):  # of the schema: of a row SQLite's error says so
-            raise StorageFault(where, f"the file is damaged ({error})", self._repair) from error
-        if isinstance(error, UnicodeEncodeError):
-            hint = "give text that can be written as UTF-8"
-            raise InputError(f"{error.object!r} holds half a character", hint) from error
+        if error is not None:
+            tell_fault(self._where, error, self._repair)
+
+
+def tell_fault(where: str | Path, error: BaseException, repair: str = RESTORE) -> None:
+    """Raises what `storage_faults` makes of an error, if anything: for statements that are too many for a context."""
+    where = str(where)
+    if isinstance(error, sqlite3.Error):
+        raise _fault(where, error, repair) from error
+    if isinstance(error, OSError):
+        if error.errno in _NO_SPACE_ERRORS:
+            raise StorageFull(where, f"there is no space to write ({error.strerror})", _MAKE_SPACE) from error
+        raise StorageFault(where, f"cannot be read or written ({error.strerror})", _CHECK_DISK) from error
+    if isinstance(error, UnicodeDecodeError):  # of the schema: of a row SQLite's error says so
+        raise StorageFault(where, f"the file is damaged ({error})", repair) from error
+    if isinstance(error, UnicodeEncodeError):
+        hint = "give text that can be written as UTF-8"
+        raise InputError(f"{error.object!r} holds half a character", hint) from error
 
 
 def sync_folder(folder: Path) -> None:

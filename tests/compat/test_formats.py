@@ -18,7 +18,7 @@ from tests.unit.outbox.outbox_samples import AT, batch, named
 from triplecast.journal import FileState, Journal
 from triplecast.journal.record import JOURNAL
 from triplecast.model.answers import OperatorResult
-from triplecast.model.publication import Draft, Publication, Reject
+from triplecast.model.publication import Draft, Origin, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, read_lease
 from triplecast.outbox import Cursor, Notification, OpenPart, Outbox, UndecidedPair
 from triplecast.outbox.tables import OUTBOX
@@ -54,6 +54,7 @@ def write_journal(folder: Path) -> None:
         journal.load_taxonomy(TAXONOMY)
         journal.accept([Draft("urn:2", QUADS, b"2" * 32, "canonical", attachments=ATTACHMENTS)])
         journal.keep_results([ANSWER])
+        journal.accept([Draft("urn:root", QUADS, b"4" * 32, "none", origin=Origin("urn:cut", 1))])
 
 
 def write_outbox(folder: Path) -> None:
@@ -84,6 +85,7 @@ def test_a_journal_of_format_2_opens(folder: Path) -> None:
             Publication(1, "https://example.org/1", 1, TIME, QUADS),
             Publication(2, "urn:2", 1, TIME, QUADS, dataset=True, labels="input"),
             Publication(9, "urn:2", 2, TIME, QUADS, labels="canonical", attachments=ATTACHMENTS),
+            Publication(10, "urn:root", 1, TIME, QUADS),
         ]
         first, second = (replace(each, notify="every") for each in SUBSCRIPTIONS)  # as all wanted to hear then
         assert journal.live_registrations() == [Registration(RegistrationId(5), second)]
@@ -93,7 +95,9 @@ def test_a_journal_of_format_2_opens(folder: Path) -> None:
         assert (version.position, version.lines, version.broader) == (8, TAXONOMY.lines, False)
         assert journal.sources() == {"a.ttl": STATE}
         (again,) = journal.accept([Draft("https://example.org/1", QUADS, b"3" * 32, "none")])
-        assert (again.position, again.version, again.accepted_at) == (10, 2, TIME)
+        assert (again.position, again.version, again.accepted_at) == (11, 2, TIME)
+        (removal,) = journal.commit_documents([Draft("urn:cut", QUADS, b"4" * 32, "none")]).dropped[0].removed
+        assert (removal.graph, removal.version) == ("urn:root", 1)
 
 
 def test_an_outbox_of_format_2_opens(folder: Path) -> None:

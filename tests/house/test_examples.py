@@ -32,6 +32,16 @@ PRINTS = {
         "the East River  5 tour boats                         -",
         "Brooklyn        nobody                               -",
     ],
+    "curator.py": [
+        "tuesday:",
+        "  articles + title=A charter found",
+        "  datasets + licence=https://data.example/open title=Noise",
+        "  datasets - licence=https://data.example/open title=Trees",
+        "  datasets + licence=https://data.example/open title=Street trees",
+        "  datasets - licence=https://data.example/open title=Wells",
+        "  laws - state=in force title=Fees order",
+        "  laws + state=repealed title=Fees order",
+    ],
     "durable.py": ["280 pages: 0 matches", "320 pages: 1 matches", "320 pages: 0 matches", "350 pages: 1 matches"],
 }
 
@@ -44,6 +54,10 @@ def test_an_example_runs(name: str) -> None:
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()
     assert [line for line in lines if line in PRINTS[name]] == PRINTS[name]
+
+
+def test_the_curators_page_shows_what_is_printed() -> None:
+    assert "\n".join(PRINTS["curator.py"]) in (ROOT / "docs" / "curator.md").read_text("utf-8")
 
 
 def test_every_example_is_tested() -> None:

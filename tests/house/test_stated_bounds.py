@@ -12,12 +12,15 @@ from triplecast.compile.plan import ATOMS_LIMIT, BRANCHES_LIMIT, CASES_LIMIT, PA
 from triplecast.compile.refusals import LARGEST
 from triplecast.evaluate import DEFAULT_STEPS
 from triplecast.evaluate.evaluator import QUERIES_A_REQUEST
+from triplecast.incremental.asked_graph import MOST_HELD
 from triplecast.incremental.standing_queries import STEPS
+from triplecast.ingest import GATE
 from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.languages.refusals import MAX_CHARACTERS, MAX_DEPTH, MAX_NESTING, MAX_TOKENS
 from triplecast.model.match import ANSWER_LIMITS, INDEX_SOLUTIONS
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.repository import QUERY_STEPS
+from triplecast.repository.held import HELD_TRIPLES
 from triplecast.taxonomy import TRIPLES_LIMIT
 from triplecast.text.needed import ALTERNATIVES_LIMIT
 
@@ -48,6 +51,10 @@ STATED = (
     ("matching.md", f"`STEPS_LIMIT` {STEPS_LIMIT:,} triples tried and `SOLUTIONS_LIMIT` {INDEX_SOLUTIONS:,} solutions"),
     ("follow-changes.md", f"An evaluation may take {STEPS:,} steps"),
     ("query.md", f"A query takes at most {QUERY_STEPS:,} steps"),
+    ("follow-changes.md", f"of at most {MOST_HELD} events, and {HELD_TRIPLES:,} triples for each"),
+    ("follow-changes.md", f"each resource with at most {TRIPLES_LIMIT:,} triples"),
+    ("split-documents.md", f"A document has {GATE.publications:,} roots at most"),
+    ("split-documents.md", f"whose descriptions together have {GATE.expanded_bytes >> 20} MiB"),
     ("taxonomy.md", f"An entailed graph has at most {TRIPLES_LIMIT:,} triples"),
 )
 

@@ -32,6 +32,7 @@ RECORDS = ("tests/unit/journal/test_subscription_blocks.py",)
 STORE = ("tests/unit/repository/test_store.py",)
 QUERIED = ("tests/unit/repository/test_query_store.py",)
 CACHED = ("tests/unit/repository/test_repository.py",)
+STANDING = ("tests/properties/test_standing.py", "tests/unit/engine/test_standing_costs.py")
 
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -537,6 +538,13 @@ MUTANTS: tuple[Mutant, ...] = (
         OUTBOX,
     ),
     Mutant(
+        "pruned-chunks-merged-again",
+        "outbox/outbox.py",
+        "                self._chunk_writer.forget()\n                state = self.state\n",
+        "                state = self.state\n",
+        OUTBOX,
+    ),
+    Mutant(
         "end-mark-of-what-is-not-synced",
         "outbox/outbox.py",
         "return self._durable.mark",
@@ -661,11 +669,17 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the-old-document-released-before-the-new-is-counted",
-        "repository/store.py",
-        "        count = retain(self._stored, self._live, new, added)\n"
-        "        lost = release(self._stored, self._live, gone, removed)\n",
-        "        lost = release(self._stored, self._live, gone, removed)\n"
-        "        count = retain(self._stored, self._live, new, added)\n",
+        "kernels/timeline.py",
+        "        filled += retain(stored, live, new[new_offsets[number] : new_offsets[number + 1]], rows[filled:])\n"
+        "        came[start:filled] = 1\n"
+        "        middle = filled\n"
+        "        filled += release(stored, live, old[old_offsets[number] : old_offsets[number + 1]], rows[filled:])\n"
+        "        came[middle:filled] = 0\n",
+        "        filled += release(stored, live, old[old_offsets[number] : old_offsets[number + 1]], rows[filled:])\n"
+        "        came[start:filled] = 0\n"
+        "        middle = filled\n"
+        "        filled += retain(stored, live, new[new_offsets[number] : new_offsets[number + 1]], rows[filled:])\n"
+        "        came[middle:filled] = 1\n",
         STORE,
     ),
     Mutant(
@@ -685,8 +699,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "names-of-graphs-forgotten-with-unused-terms",
         "repository/assembly.py",
-        "    kept[graphs] = 1\n",
-        "",
+        "triples, [graphs, *held])",
+        "triples, held)",
         STORE,
     ),
     Mutant(
@@ -705,13 +719,77 @@ MUTANTS: tuple[Mutant, ...] = (
         "if fault > 0:",
         SINGLE,
     ),
-    Mutant("no-room-alone-is-room", "kernels/single.py", " and written.bytes <= limits.room", "", SINGLE),
+    Mutant("no-room-alone-is-room", "kernels/single.py", " and written.bytes <= room", "", SINGLE),
     Mutant(
         "the-cache-of-another-journal-opened",
         "repository/repository.py",
         "len(events) == 1 and mark_of(events[0]) == cached.mark",
         "len(events) == 1",
         CACHED,
+    ),
+    Mutant(
+        "an-optional-part-ignored",
+        "incremental/stars.py",
+        "                yield from _all_within(self.stars(right, inside), certain_names(left))\n"
+        "            case algebra.Minus(left, right):",
+        "            case algebra.Minus(left, right):",
+        STANDING,
+    ),
+    Mutant(
+        "seeds-of-an-optional-part-that-are-not-certain-on-its-left",
+        "incremental/stars.py",
+        "_all_within(self.stars(right, inside), certain_names(left))",
+        "self.stars(right, inside)",
+        STANDING,
+    ),
+    Mutant(
+        "neighbours-that-a-removal-took-away-forgotten",
+        "kernels/timeline.py",
+        "                if fits and timeline.came[row] == 0:\n",
+        "                if False:\n",
+        STANDING,
+    ),
+    Mutant(
+        "removed-triples-touch-nothing",
+        "kernels/timeline.py",
+        "            if predicate == timeline.rows[row, 1]:\n",
+        "            if predicate == timeline.rows[row, 1] and timeline.came[row] == 1:\n",
+        STANDING,
+    ),
+    Mutant(
+        "events-netted-over-a-batch",
+        "incremental/asked_graph.py",
+        "        if self._place == self._last:\n",
+        "        if self._last >= 0:\n",
+        STANDING,
+    ),
+    Mutant(
+        "an-undecided-answer-not-made-up-for",
+        "incremental/standing_queries.py",
+        "        before = standing.graph.before_event(since)\n",
+        "        before = standing.graph.states(1).before\n",
+        STANDING,
+    ),
+    Mutant(
+        "what-came-and-went-again-is-held",
+        "repository/held.py",
+        "        if row in opposite:\n",
+        "        if row in opposite and False:\n",
+        STANDING,
+    ),
+    Mutant(
+        "what-a-class-still-reaches-is-left-with-another",
+        "repository/entailed.py",
+        "        left.difference_update(reach_all(kept, taxonomy))\n",
+        "",
+        STANDING,
+    ),
+    Mutant(
+        "stars-under-a-changed-class-not-written-anew",
+        "repository/entailed.py",
+        "            subjects |= self._concerned(changed)\n",
+        "            subjects |= changed\n",
+        STANDING,
     ),
     Mutant(
         "a-term-that-no-document-has-is-any-term",

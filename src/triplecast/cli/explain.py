@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import absolute_iri, add_dataset, add_taxonomy, choose_subscription, load_taxonomy
+from triplecast.cli.inputs import absolute_iri, add_cutting, add_taxonomy, choose_subscription, load_taxonomy
 from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import Exit, describe_reject, print_json, print_text, say
 from triplecast.errors import InputError
@@ -39,7 +39,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=Path,
         help="name the document by its path in this folder, as `run` does",
     )
-    add_dataset(parser)
+    add_cutting(parser)
     add_taxonomy(parser)
     add_operators(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object per explanation")
@@ -61,7 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
     drafts: list[Draft] = []
     rejects: list[Reject] = []
     with Parser() as parser:
-        for batch in cut_batches(read_documents([arguments.publication], arguments.dataset, arguments.inbox)):
+        for batch in cut_batches(
+            read_documents([arguments.publication], arguments.dataset, arguments.inbox, arguments.split)
+        ):
             found, refused, warnings = parse_batch(parser, batch)
             for line in warnings:
                 say(line)

@@ -90,9 +90,25 @@ def add_paths(parser: argparse.ArgumentParser, *options: str) -> None:
         )
 
 
-def add_dataset(parser: argparse.ArgumentParser) -> None:
-    """Add the option that keeps a dataset together."""
+def add_cutting(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what of a document is a publication."""
     parser.add_argument("--dataset", action="store_true", help="publish a dataset as one publication with named graphs")
+    parser.add_argument(
+        "--split",
+        metavar="CLASS",
+        type=_split,
+        help="publish each instance of CLASS (dcat:Dataset, <iri>), or each result of a SELECT query, by itself",
+    )
+
+
+def _split(text: str) -> str:
+    """The type of an option that says where documents are cut."""
+    from triplecast.languages.roots import read_split
+
+    try:
+        return read_split(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_taxonomy(parser: argparse.ArgumentParser) -> None:

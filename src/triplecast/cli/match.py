@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import add_dataset, add_paths, add_taxonomy, check_publications, load_admitted, load_taxonomy
+from triplecast.cli.inputs import add_cutting, add_paths, add_taxonomy, check_publications, load_admitted, load_taxonomy
 from triplecast.cli.operators import add_operators, add_schedule
 from triplecast.cli.terminal import (
     Exit,
@@ -37,7 +37,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "refused subscriptions, undecided pairs and final counts on stderr.",
     )
     add_paths(parser, "--subscriptions", "--publications")
-    add_dataset(parser)
+    add_cutting(parser)
     add_taxonomy(parser)
     add_operators(parser)
     add_schedule(parser)
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     tally.warnings = len(admitted.warnings)
     tally.live = admitted.live
     tally.compile()
-    documents = read_documents(arguments.publications, arguments.dataset)
+    documents = read_documents(arguments.publications, arguments.dataset, split=arguments.split)
     for outcome in match_documents(admitted, documents, taxonomy=taxonomy, schedule=arguments.schedule):
         tally.add(outcome, admitted.subscriptions)
     tally.end(len(admitted.subscriptions))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import (
-    add_dataset,
+    add_cutting,
     add_paths,
     add_taxonomy,
     check_publications,
@@ -34,7 +34,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("subscription", metavar="SUBSCRIPTION", type=Path, help="read this subscription file")
     add_paths(parser, "--publications")
     parser.add_argument("--id", help="choose a subscription of a .jsonl file or folder")
-    add_dataset(parser)
+    add_cutting(parser)
     add_taxonomy(parser)
     add_operators(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     publications = matches = undecided = rejected = 0
     examples: list[OfflineMatch] = []
     check_publications(arguments.publications)
-    documents = read_documents(arguments.publications, arguments.dataset)
+    documents = read_documents(arguments.publications, arguments.dataset, split=arguments.split)
     for outcome in match_documents(Admitted((subscription,)), documents, taxonomy=taxonomy):
         publications += len(outcome.publications)
         matches += len(outcome.matched)

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import absolute_iri, add_dataset, check_publications, is_new_journal
+from triplecast.cli.inputs import absolute_iri, add_cutting, check_publications, is_new_journal
 from triplecast.cli.operators import add_operators, add_schedule, say_faults
 from triplecast.cli.terminal import (
     Exit,
@@ -45,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--graph", metavar="IRI", type=absolute_iri, help="name the document, so that its next version is recognised"
     )
-    add_dataset(parser)
+    add_cutting(parser)
     add_operators(parser)
     add_schedule(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object per match")
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     made = is_new_journal(arguments.folder)
     check_publications(arguments.files)
-    documents = read_documents(arguments.files, arguments.dataset)
+    documents = read_documents(arguments.files, arguments.dataset, split=arguments.split)
     if arguments.graph is not None:
         documents = iter([name_document(list(documents), arguments.graph)])
     documents = chain([*islice(documents, 1)], documents)  # wrong paths are refused before a folder is made
@@ -75,8 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
             for each in batch:
                 if not isinstance(each, Document):
                     said.add_reject(each)
-            for receipt in engine.publish_many(each for each in batch if isinstance(each, Document)):
+            published = [each for each in batch if isinstance(each, Document)]
+            for document, receipt in zip(published, engine.publish_many(published), strict=True):
                 said.add(receipt)
+                for warning in receipt.warnings:
+                    say(f"{printable_name(document.source)}: note: {warning}")
     return said.end()
 
 
@@ -111,7 +114,9 @@ class _Said:
 
     def __init__(self, as_json: bool) -> None:
         self._json = as_json
-        self._accepted = self._unchanged = self._matches = self._rejects = self._undecided = self._pending = 0
+        self._accepted = self._unchanged = self._removed = self._matches = self._rejects = self._undecided = (
+            self._pending
+        ) = 0
 
     def add(self, receipt: Receipt) -> None:
         for match in receipt.matches:
@@ -123,6 +128,7 @@ class _Said:
         accepted = sum(each.outcome == "accepted" for each in receipt.publications)
         self._accepted += accepted
         self._unchanged += len(receipt.publications) - accepted
+        self._removed += len(receipt.removals)
         self._matches += len(receipt.matches)
         self._undecided += len(receipt.undecided)
         self._pending += len(receipt.pending)
@@ -134,9 +140,11 @@ class _Said:
     def end(self) -> int:
         """Say the counts; return the exit code."""
         pending = f", {self._pending} waiting for operators" if self._pending else ""
+        removed = f"{self._removed} removed, " if self._removed else ""
         say(
-            f"{count_of(self._accepted, 'publication')} accepted, {self._unchanged} unchanged, {self._rejects} "
-            f"rejected: {count_of(self._matches, 'match', 'matches')}, {self._undecided} undecided{pending}"
+            f"{count_of(self._accepted, 'publication')} accepted, {self._unchanged} unchanged, {removed}"
+            f"{self._rejects} rejected: {count_of(self._matches, 'match', 'matches')}, "
+            f"{self._undecided} undecided{pending}"
         )
         if self._rejects and not self._accepted + self._unchanged:
             return Exit.FAILED

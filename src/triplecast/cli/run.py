@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triplecast.cli.inputs import add_dataset, add_taxonomy, is_new_journal
+from triplecast.cli.inputs import add_cutting, add_taxonomy, is_new_journal
 from triplecast.cli.operators import add_operators, add_schedule, say_faults
 from triplecast.cli.terminal import (
     Exit,
@@ -57,7 +57,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--output", metavar="DIR", type=Path, required=True, help="keep journal, index and outbox in this folder"
     )
     parser.add_argument("--once", action="store_true", help="end when all documents of the inbox are matched")
-    add_dataset(parser)
+    add_cutting(parser)
     add_taxonomy(parser)
     add_operators(parser)
     add_schedule(parser)
@@ -77,9 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"inbox and output are one folder, {arguments.inbox}", "name another one with --output")
     is_new_journal(arguments.output)
     say_faults()
-    sources = read_from(
-        arguments.subscriptions, arguments.inbox, arguments.dataset, arguments.taxonomy, arguments.broader
-    )
+    taxonomy = arguments.taxonomy, arguments.broader
+    sources = read_from(arguments.subscriptions, arguments.inbox, arguments.dataset, *taxonomy, arguments.split)
     summary = run_pipeline(sources, arguments.output, arguments.once, arguments.broad_per_owner, arguments.schedule)
     if arguments.json:
         print_json(summary_row(summary))

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import absolute_iri, add_dataset, check_publications
+from triplecast.cli.inputs import absolute_iri, add_cutting, check_publications
 from triplecast.cli.terminal import Exit, count_of, describe_reject, print_json, print_text, say
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "files", metavar="FILE", nargs="+", type=Path, help="read these files and folders, or - (stdin)"
     )
     parser.add_argument("--graph", metavar="IRI", type=absolute_iri, help="print only this publication")
-    add_dataset(parser)
+    add_cutting(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object per publication, with N-Quads")
     parser.set_defaults(run=run)
 
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     others: list[str] = []
     check_publications(arguments.files)
     with Parser() as parser:
-        for batch in cut_batches(read_documents(arguments.files, arguments.dataset)):
+        for batch in cut_batches(read_documents(arguments.files, arguments.dataset, split=arguments.split)):
             drafts, rejects, warnings = parse_batch(parser, batch)
             for draft in drafts:
                 if arguments.graph in (None, draft.graph):

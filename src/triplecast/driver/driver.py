@@ -103,14 +103,15 @@ class Driver:
 
         Raises `FolderLocked` where pairs are pending and another writer has the folder now.
         """
-        batch = self.turns.next(0.0, ASKED_AT_ONCE)
+        state = self._outbox.state
+        batch = None if state.progress == state.told else self.turns.next(0.0, ASKED_AT_ONCE)
         if batch is not None:
             self._journal.check_writer()
             return batch
         head = self._journal.head()
         if head <= self._empty_upto:
             return None
-        after = max(self._outbox.state.told, self._empty_upto)
+        after = max(state.told, self._empty_upto)
         return MatchRange(after, head) if after < head else None
 
     def note_no_documents(self, upto: int) -> None:

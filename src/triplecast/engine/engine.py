@@ -32,15 +32,7 @@ from triplecast.ingest.document_files import parse_taxonomy
 from triplecast.journal import Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
-from triplecast.model.subscription import (
-    API,
-    BROAD_PER_OWNER,
-    SCOPES,
-    Subscription,
-    check_subscriptions,
-    read_key,
-    read_lease,
-)
+from triplecast.model.subscription import API, BROAD_PER_OWNER, Subscription, check_subscriptions, read_key, read_lease
 from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Definitions, Notification, Outbox, UndecidedPair
@@ -128,7 +120,7 @@ class Engine:
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         driver = Driver(journal, outbox, journal.has_repository_scope)
         self._upkeep = IndexUpkeep(index, journal, lambda: driver.needed_from, operators=lambda: matcher.operators)
-        self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness, SCOPES)
+        self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
         self._querying = Querying(journal, matcher)
         asking = Asking(journal, driver, matcher, self._asker)
         self._matching = Matching(journal, driver, self._registry, matcher, asking, self._querying)
@@ -224,6 +216,7 @@ class Engine:
 
     def load_taxonomy(self, data: bytes | str, media_type: str | None = None, broader: bool = False) -> LoadedTaxonomy:
         """Replace the taxonomy: publications from the next on are matched with it, earlier ones are not matched again.
+        What it changes in the answers of repository scope is told at once.
 
         ``rdfs:subClassOf``, ``rdfs:subPropertyOf`` and ``rdf:type`` between IRIs are taken, with `broader` also
         ``skos:broader``; an empty document takes the taxonomy away. Raises `DocumentRejected`, `TaxonomyCycle`, which
@@ -234,7 +227,8 @@ class Engine:
         taxonomy = parse_taxonomy(self._parser, [document_of(data, media_type, None, False)], broader)
         with self._lock:
             self._match_accepted()
-            return LoadedTaxonomy.of(taxonomy, self._journal.load_taxonomy(taxonomy))
+            loaded = LoadedTaxonomy.of(taxonomy, self._journal.load_taxonomy(taxonomy))
+            return self._publishing.taught(loaded)
 
     # ---- publishing -------------------------------------------------------------------------------------------------
 
@@ -245,11 +239,13 @@ class Engine:
         graph: str | None = None,
         attachments: Mapping[str, bytes] | None = None,
         dataset: bool = False,
+        split: str | None = None,
     ) -> Receipt:
         """Accept a document and match what it brings. Without `graph` it is named by its content, a feed by
         what it says that it is (docs/formats.md). `attachments` are what operators look at beside its triples, by IRI:
         a publication has those that came with its document; of a document with several publications, each has those
-        whose IRI is in its triples.
+        whose IRI is in its triples. `split`, a class or a query, cuts the document at its instances or results: each is
+        a publication, and one that a later version lacks is removed (docs/split-documents.md).
 
         It returns when operators have answered or failed, too; of each 1,000 publications, what is decided without
         them is in the outbox before (`notifications`). A document that cannot be read is in `Receipt.rejects`. Raises
@@ -258,7 +254,7 @@ class Engine:
         """
         self._opened.check_open()
         self._current_operators()
-        return self._publishing.one(document_of(data, media_type, graph, dataset, attachments))
+        return self._publishing.one(document_of(data, media_type, graph, dataset, attachments, split))
 
     def publish_many(self, documents: Iterable[Document]) -> list[Receipt]:
         """A receipt for each document, in order. Documents are committed two hundred at a time, each group wholly.
@@ -279,13 +275,13 @@ class Engine:
         return receipts
 
     def remove(self, graph: str) -> Receipt | None:
-        """Remove the current document of `graph`: its next one is a new version. Return a receipt with the `removal`
-        and what it changes in the answers of repository scope, None where there was none. Raises `StorageFault`, and
-        `InputError` for half a character."""
+        """Remove the current document of `graph`, and what it was cut into: its next one is a new version. Return a
+        receipt with the `removals` and what they change in the answers of repository scope, None where there was none.
+        Raises `StorageFault`, and `InputError` for half a character."""
         with self._opened.locked(graph=graph):
             self._match_accepted()
-            removal = self._journal.remove(graph)
-            return None if removal is None else self._publishing.removed(removal)
+            dropped = self._journal.remove(graph)
+            return self._publishing.removed(dropped) if dropped.removed or dropped.restored else None
 
     # ---- asking -----------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, pairwise
-from tempfile import SpooledTemporaryFile, gettempdir
-from typing import Any, Generic, Protocol, TypeVar, overload
+from tempfile import TemporaryFile, gettempdir
+from typing import Any, BinaryIO, Generic, Protocol, TypeVar, overload
 from weakref import finalize
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from triplecast.engine.receipt import Match, Receipt, UndecidedMatch
 from triplecast.ingest import ParsedDocument
-from triplecast.journal import Acceptance
+from triplecast.journal import NOTHING_DROPPED, Acceptance, Accepted, Dropped
 from triplecast.model.match import CHANGES, notification_id
 from triplecast.model.open_rows import PairReason
 from triplecast.model.operators import OperatorSet
@@ -31,6 +31,9 @@ IN_MEMORY = 32 << 20
 _Made = TypeVar("_Made", covariant=True)
 Names = Mapping[int, PublicationName]
 """Of publications and removals by position."""
+
+
+_NO_DOCUMENT = ParsedDocument(())
 
 
 class _Columns(Protocol[_Made]):
@@ -83,28 +86,35 @@ class FoundRows(Sequence[_Made], Generic[_Made]):
 
 
 class _Store:
-    """Bytes one after the other, from any thread. Raises `StorageFull` where a temporary file has no space."""
+    """Bytes of solutions, from any thread: the first as they come, those beyond `IN_MEMORY` in a temporary file. Raises
+    `StorageFull` where that has no space."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._end = 0
+        self._held = self._end = 0
+        """Bytes in memory and in the file."""
 
     @cached_property
-    def _file(self) -> SpooledTemporaryFile[bytes]:
-        file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - it ends with the receipts
+    def _file(self) -> BinaryIO:
+        file = TemporaryFile()  # noqa: SIM115 - it ends with the receipts
         finalize(self, file.close)
         return file
 
-    def put(self, data: NDArray[np.uint8]) -> int:
-        """Return where they begin."""
-        with self._lock, storage_faults(gettempdir()):
-            start = self._end
-            self._file.seek(start)
-            self._file.write(data.data)
-            self._end += len(data)
-            return start
+    def put(self, data: NDArray[np.uint8]) -> Callable[[int, int], bytes]:
+        """Return what reads them: from where, and how many."""
+        with self._lock:
+            if self._held + len(data) <= IN_MEMORY:
+                self._held += len(data)
+                kept = data.tobytes()
+                return lambda start, length: kept[start : start + length]
+            with storage_faults(gettempdir()):
+                first = self._end
+                self._file.seek(first)
+                self._file.write(data.data)
+                self._end += len(data)
+                return lambda start, length: self._get(first + start, length)
 
-    def get(self, start: int, length: int) -> bytes:
+    def _get(self, start: int, length: int) -> bytes:
         with self._lock, storage_faults(gettempdir()):
             self._file.seek(start)
             return self._file.read(length)
@@ -142,8 +152,8 @@ class _Matches:
     ) -> None:
         self._names = names
         self._columns = (matched.position, matched.registration, matched.change, matched.sheet)
-        self._offsets = matched.offsets + store.put(matched.bindings[: matched.offsets[-1]])
-        self._store = store
+        self._offsets = matched.offsets
+        self._read = store.put(matched.bindings[: matched.offsets[-1]])
         self._subscriptions = subscriptions
         self._operators = operators
 
@@ -152,7 +162,7 @@ class _Matches:
         (_, graph, version, _), query, word = self._names[position], self._subscriptions[number], CHANGES[change].word
         start, end = self._offsets[sheet : sheet + 2].tolist()
         id = notification_id(graph, version, number, change)
-        text = self._store.get(start, end - start).decode()
+        text = self._read(start, end - start).decode()
         return Match(query.name, number, graph, version, word, id, text, query, self._operators)
 
 
@@ -207,18 +217,34 @@ class Findings:
         `owed`, which are given once."""
         taken = self._take({each.position for each in acceptance.accepted}, owed) if owed else set()
         accepted = iter(acceptance.accepted)
+        first = 0
         for result in parsed:
+            dropped = acceptance.dropped.get(first, NOTHING_DROPPED) if result.drafts else NOTHING_DROPPED
+            first += len(result.drafts)
             publications = tuple(islice(accepted, len(result.drafts)))
             new = [each.position for each in publications if each.outcome == "accepted" or each.position in taken]
             taken.difference_update(new)
-            yield Receipt(
-                publications,
-                self.matches(new),
-                result.rejects,
-                self.undecided(new),
-                self.pending(new),
-                warnings=result.warnings,
-            )
+            yield self.receipt(publications, dropped, new, result)
+
+    def receipt(
+        self,
+        publications: tuple[Accepted, ...],
+        dropped: Dropped,
+        new: Sequence[int] = (),
+        parsed: ParsedDocument = _NO_DOCUMENT,
+    ) -> Receipt:
+        """The receipt of one document; `new` are the positions of those publications whose matches it brings."""
+        ended = [each.position for each in dropped.removed] + [each.position for each in dropped.restored]
+        positions = [*new, *sorted(ended)]
+        return Receipt(
+            publications + dropped.restored,
+            self.matches(positions),
+            parsed.rejects,
+            self.undecided(positions),
+            self.pending(positions),
+            dropped.removed,
+            parsed.warnings,
+        )
 
     def _take(self, positions: set[int], owed: Findings) -> set[int]:
         """Take over what is owed of publications at `positions`; return those of which something was."""
@@ -237,6 +263,9 @@ class _ByPosition(Generic[_Made]):
 
     def add(self, positions: NDArray[Any], columns: _Columns[_Made]) -> None:
         """`positions`: of each row, ascending."""
+        if positions[0] == positions[-1]:
+            self._parts[int(positions[0])].append((columns, range(len(positions))))
+            return
         starts = [0, *(np.flatnonzero(positions[1:] != positions[:-1]) + 1).tolist()]
         for start, end in pairwise([*starts, len(positions)]):
             self._parts[int(positions[start])].append((columns, range(start, end)))

@@ -30,6 +30,9 @@ from triplecast.telling import OpenEvents
 SUBSCRIPTIONS_CACHED = 100_000
 """Subscriptions kept at hand, so that not every match is looked up in the journal."""
 
+COUNTED_AT_ONCE = 100
+"""Pieces whose counts are added up together."""
+
 MATCHED_AT_ONCE = 1_000
 """Documents that are matched and committed together, unless fewer come to `BYTES_AT_ONCE`."""
 
@@ -41,6 +44,8 @@ class Matching:
         self, journal: Journal, driver: Driver, registry: Registry, matcher: Matcher, asking: Asking, querying: Querying
     ) -> None:
         self._matched = MatchStats()
+        self._uncounted: list[MatchStats] = []
+        """What `_matched` lacks: at most `COUNTED_AT_ONCE`."""
         self._journal = journal
         self._driver = driver
         self._registry = registry
@@ -56,6 +61,7 @@ class Matching:
     @property
     def work(self) -> MatchStats:
         """All of it, since the engine was opened."""
+        self._add_up()
         return self._matched + self.asking.work
 
     def follow(self, outcome: Findings | None = None) -> None:
@@ -90,7 +96,7 @@ class Matching:
         for of, matched in self._matcher.match_pieces(snapshot, publications, taxonomies):
             upto = of[-1].position if len(of) and of[-1] is not publications[-1] else events[-1].position
             some = [each for each in events if after < each.position <= upto]
-            self._matched += matched.stats
+            self._count(matched.stats)
             found = OutboxBatch.of(of, matched)
             for part in self.asking.telling.tell(snapshot, some, found):
                 waiting = OpenEvents.between(after, part.upto, some, matched, found)
@@ -116,6 +122,14 @@ class Matching:
             late = self.asking.settle(waiting, awaited, snapshot, taxonomies)
             told = OutboxBatch.merged([replace(told, awaited=()), late])
         self._report(outcome, told)
+
+    def _count(self, stats: MatchStats) -> None:
+        self._uncounted.append(stats)
+        if len(self._uncounted) >= COUNTED_AT_ONCE:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        self._matched, self._uncounted = sum(self._uncounted, self._matched), []
 
     def _report(self, outcome: Findings | None, told: OutboxBatch) -> None:
         if outcome is not None and told.publications:

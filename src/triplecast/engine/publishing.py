@@ -16,14 +16,14 @@ from threading import RLock
 
 from triplecast.engine.findings import Findings
 from triplecast.engine.matching import Matching
-from triplecast.engine.receipt import Match, Receipt
+from triplecast.engine.receipt import LoadedTaxonomy, Match, Receipt
 from triplecast.errors import StorageFault
 from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.ingest.ahead import parse_ahead
 from triplecast.ingest.document import checked_documents, cut_groups
 from triplecast.ingest.harmless import may_be_harmless
-from triplecast.journal import BYTES_AT_ONCE, Journal
-from triplecast.model.events import Removal
+from triplecast.journal import BYTES_AT_ONCE, Dropped, Journal
+from triplecast.languages.roots import read_roots
 from triplecast.registry.registry import Refusal, Registry, Subscribed
 
 DOCUMENTS_AT_ONCE = 200
@@ -79,6 +79,7 @@ class Publishing:
     def one(self, document: Document) -> Receipt:
         """The receipt of one document, committed with those of other threads that wait. What its group raises is raised
         in each of them; an interrupt of who commits is a `StorageFault` in the others, which publish again."""
+        document = read_roots(document)
         self._registry.check_documents([document])
         call = self._answered(_Call(document)) if may_be_harmless(document) else None
         if call is None or call.is_harmful:
@@ -91,19 +92,18 @@ class Publishing:
     def many(self, documents: Iterable[Document]) -> Iterator[list[Receipt]]:
         """Yield the receipts of one group of documents after the other."""
         store = Findings().store
-        groups = cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE)
+        groups = cut_groups(map(read_roots, checked_documents(documents)), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE)
         for group, parsed in parse_ahead(self._parser, groups):
             with self._lock:
                 self._registry.check_documents(group)
                 receipts = self._commit(parsed, Findings(store))
             yield receipts
 
-    def removed(self, removal: Removal) -> Receipt:
-        """The receipt of a removal that the journal has. The caller holds the lock."""
+    def removed(self, dropped: Dropped) -> Receipt:
+        """The receipt of removals that the journal has. The caller holds the lock."""
         outcome = Findings()
         self._matching.follow(outcome)
-        at = [removal.position]
-        return Receipt.of_removal(removal, outcome.matches(at), outcome.undecided(at), outcome.pending(at))
+        return outcome.receipt((), dropped)
 
     def told_again(self, position: int) -> Sequence[Match]:
         """The present answer that was asked for at a position. The caller holds the lock."""
@@ -121,6 +121,14 @@ class Publishing:
             replace(each, matches=found.matches([each.registration])) if isinstance(each, Subscribed) else each
             for each in outcomes
         ]
+
+    def taught(self, loaded: LoadedTaxonomy) -> LoadedTaxonomy:
+        """A taxonomy with what it changes. The caller holds the lock."""
+        if not self._journal.has_repository_scope:
+            return loaded
+        found = Findings()
+        self._matching.follow(found)
+        return replace(loaded, matches=found.matches([loaded.position]), undecided=found.undecided([loaded.position]))
 
     def match_accepted(self) -> None:
         """Match what the journal has and the outbox has not, and tell the documents that were accepted last by a call

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from pyoxigraph import Triple
 
 from triplecast.errors import InputError
-from triplecast.incremental import EventAnswers, StandingQueries
+from triplecast.incremental import OWED, EventAnswers, OwedAnswers, StandingQueries
 from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.algebra import Term
@@ -57,6 +57,8 @@ class Querying:
         standing = self._follower(after)
         self._standing = None
         found = [*standing.follow(upto)]
+        if standing.owed.is_changed:
+            self._journal.set_setting(OWED, standing.owed.text())
         self._standing = standing
         return found
 
@@ -64,10 +66,12 @@ class Querying:
         """That which has told the answers up to a position."""
         if self._standing is not None and self._standing.told == after:
             return self._standing
-        if self._repository is None or self._repository.reached > after:
-            self._repository = Repository(self._journal, self._folder, self._journal.sole, after)
-        self._repository.follow(after)
-        return StandingQueries(self._journal, self._repository, self._matcher, after)
+        owed = OwedAnswers(self._journal.settings().get(OWED), after)
+        start = owed.start(after)
+        if self._repository is None or self._repository.reached > start:
+            self._repository = Repository(self._journal, self._folder, self._journal.sole, start)
+        self._repository.follow(start)
+        return StandingQueries(self._journal, self._repository, self._matcher, after, owed)
 
     def close(self) -> None:
         """Save the repository, while the journal is open."""

@@ -45,10 +45,14 @@ class LoadedTaxonomy:
     subproperties: int
     broader: int
     types: int
+    matches: Sequence[Match] = ()
+    """What it changes in the answers of repository scope."""
+    undecided: Sequence[UndecidedMatch] = ()
 
     @classmethod
     def of(cls, taxonomy: Taxonomy, position: int) -> LoadedTaxonomy:
-        return cls(position, *(taxonomy.count(word) for word in (SUB_CLASS, SUB_PROPERTY, BROADER, TYPE)))
+        subclasses, subproperties, broader, types = map(taxonomy.count, (SUB_CLASS, SUB_PROPERTY, BROADER, TYPE))
+        return cls(position, subclasses, subproperties, broader, types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +108,11 @@ class Receipt:
     undecided: Sequence[UndecidedMatch]
     pending: Sequence[UndecidedMatch] = ()
     """Pairs whose operators are unavailable, and why: they are recorded once these are back."""
-    removal: Removal | None = None
-    """Of `Engine.remove`: which version ended, and the journal position at which it did."""
+    removals: tuple[Removal, ...] = ()
+    """Which versions ended, each with its journal position: by `Engine.remove`, or as a document that is cut at its
+    roots (`split`) has them no longer."""
     warnings: tuple[str, ...] = ()
     """On a document that is probably not what was meant, such as one without triples."""
-
-    @classmethod
-    def of_removal(
-        cls,
-        removal: Removal,
-        matches: Sequence[Match],
-        undecided: Sequence[UndecidedMatch],
-        pending: Sequence[UndecidedMatch],
-    ) -> Receipt:
-        return cls((), matches, (), undecided, pending, removal)
 
     def _repr_html_(self) -> str:
         counted = {name: len(getattr(self, name)) for name in self.__slots__[:5]}

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from pyoxigraph import NamedNode, RdfFormat, parse
 
-from triplecast.evaluate.graphs import PublishedGraphs, TripleSet
+from triplecast.evaluate.graphs import ActiveGraph, PublishedGraphs, TripleSet
 from triplecast.model.algebra import Term
 from triplecast.model.entailment import Entailment
-from triplecast.taxonomy import Classes, Schema, Taxonomy, Words, entail, restore_taxonomy
+from triplecast.taxonomy import Classes, Schema, Statements, Taxonomy, Words, entail, restore_taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, MEMBER, SUB_CLASS, SUB_PROPERTY, TYPE, is_numbered
 
 
@@ -36,18 +36,28 @@ NO_BACKGROUND = Background()
 
 def entail_graphs(graphs: PublishedGraphs, background: Background) -> PublishedGraphs:
     """Entail each graph of the dataset separately. Raises `EntailmentTooLarge`."""
-    entailment = background.entailment
-    if entailment is Entailment.NONE:
+    if background.entailment is Entailment.NONE:
         return graphs
-    schema = read_schema(background.taxonomy, background.broader)
     made: dict[int, TripleSet] = {}
     for graph in (graphs.default, *graphs.named.values()):
         if id(graph) not in made:
-            reached = entail(graph.triples, schema, False)
-            closed = entail(reached, schema, True) if entailment is Entailment.RDFS else reached
-            made[id(graph)] = TripleSet(closed, Classes(reached, schema), len(graph.triples))
+            made[id(graph)] = entail_set(graph, background)
     named = {name: made[id(graph)] for name, graph in graphs.named.items()}
     return PublishedGraphs(made[id(graphs.default)], named, graphs.long)
+
+
+def entail_set(graph: ActiveGraph, background: Background) -> TripleSet:
+    """Entail one graph. Raises `EntailmentTooLarge`."""
+    if background.entailment is Entailment.NONE:
+        return TripleSet(graph.triples)
+    schema = schema_of(background)
+    reached = entail(graph.triples, schema, False)
+    closed = entail(reached, schema, True) if background.entailment is Entailment.RDFS else reached
+    return TripleSet(closed, Classes(Statements(reached, schema), schema), len(graph.triples))
+
+
+def schema_of(background: Background) -> Schema[Term]:
+    return read_schema(background.taxonomy, background.broader)
 
 
 @lru_cache(maxsize=4)

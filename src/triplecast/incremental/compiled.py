@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import NamedTuple
+from hashlib import blake2b
+from typing import NamedTuple, TypeVar
 
 from triplecast.compile.compiled import PLANS_LIMIT, CompiledSubscription, plan_of
 from triplecast.compile.plan import Cost, Plan
@@ -18,8 +19,9 @@ from triplecast.incremental.stars import Star, find_stars
 from triplecast.languages import Template
 from triplecast.languages.rewriting import calls_in, nodes_within, replace_constants
 from triplecast.model.algebra import Node, Query, Slot, TriplePattern, Variable
-from triplecast.model.entailment import Entailment
+from triplecast.model.entailment import FUNCTION_MARKS, Entailment
 
+_Value = TypeVar("_Value")
 _HINT = 'use scope "publication", or leave it out'
 WHOLE = "recomputed"
 """The cost of a query whose answer is evaluated as a whole where it may have changed."""
@@ -28,15 +30,27 @@ WHOLE = "recomputed"
 class StandingStar(NamedTuple):
     """A star of a standing query."""
 
-    key: tuple[str, tuple[str, ...]]
-    """Equal for stars that have the same rows."""
-    compiled: CompiledSubscription
+    template: Template
+    constants: tuple[str, ...]
+    plan: Plan
+    slots: tuple[int, ...]
+    """The constants that it has."""
     seeds: tuple[tuple[str, str], ...]
     """The names in its rows, and those in the query."""
     node: int
     """Its place in the join graph, if there is one."""
     predicates: frozenset[str | None]
     """Of its patterns; None for a variable."""
+
+    @property
+    def key(self) -> bytes:
+        """Equal for stars that have the same rows."""
+        texts = "\0".join((self.template.key, *(self.constants[slot] for slot in self.slots)))
+        return blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=20).digest()
+
+    @property
+    def compiled(self) -> CompiledSubscription:
+        return CompiledSubscription(self.template, self.constants, Entailment.NONE, self.plan)
 
 
 class StandingQuery(NamedTuple):
@@ -53,6 +67,8 @@ class StandingQuery(NamedTuple):
     """It is evaluated as a whole at each event that changes a triple."""
     documents: bool
     """It is evaluated as a whole at each event that changes a document."""
+    kin: bool
+    """It is evaluated as a whole at each change of the taxonomy: it calls functions of the taxonomy."""
 
     @property
     def is_single(self) -> bool:
@@ -74,14 +90,23 @@ class StandingQuery(NamedTuple):
 
 def compile_standing(compiled: CompiledSubscription) -> StandingQuery:
     """Raises `QueryRefused` for what a query over the documents together cannot have yet."""
-    template, constants, entailment, plan = compiled
+    template, constants, entailment, _ = compiled
     found = _stars_of(_Key(template.key, _alike(constants), template))
-    _refuse(found, entailment)
-    graph = found.graph if _is_plain(plan) else None
+    _refuse(found)
+    graph = found.graph if not found.kin and _is_plain(as_asked(compiled).plan) else None
     stars = tuple(_standing_star(each, constants, graph) for each in found.stars)
     every = found.every or not all(_is_plain(each.compiled.plan) for each in stars)
-    group = found.key, tuple(constants[each] for each in graph.predicates) if graph is not None else ()
-    return StandingQuery(stars, None if every else graph, group, found.recounted, every, found.documents)
+    every = every or (found.kin and entailment is Entailment.RDFS)  # what is derived may be stated too, or no more
+    group = _shared((found.key, tuple(constants[each] for each in graph.predicates) if graph is not None else ()))
+    return StandingQuery(stars, None if every else graph, group, found.recounted, every, found.documents, found.kin)
+
+
+def as_asked(compiled: CompiledSubscription) -> CompiledSubscription:
+    """A query as it is asked of a store that holds what is entailed."""
+    if compiled.entailment is Entailment.NONE:
+        return compiled
+    template, constants = compiled.template, compiled.constants
+    return CompiledSubscription(template, constants, Entailment.NONE, plan_of(template, constants))
 
 
 def _alike(constants: tuple[str, ...]) -> tuple[int, ...]:
@@ -89,9 +114,7 @@ def _alike(constants: tuple[str, ...]) -> tuple[int, ...]:
     return tuple([first.setdefault(each, place) for place, each in enumerate(constants)])
 
 
-def _refuse(found: _TemplateStars, entailment: Entailment) -> None:
-    if entailment is not Entailment.NONE:
-        raise QueryRefused("a taxonomy", "it is not read in repository scope yet", _HINT)
+def _refuse(found: _TemplateStars) -> None:
     if found.calls:
         raise QueryRefused("an operator", "operators are not asked in repository scope yet", _HINT)
     if found.reads_clock:
@@ -123,8 +146,10 @@ class _TemplateStars(NamedTuple):
     documents: bool
     graph: JoinGraph | None
     recounted: bool
+    kin: bool
+    """Whether the query calls functions of the taxonomy."""
     calls: bool
-    """Whether the query calls operators."""
+    """Whether it calls operators."""
     reads_clock: bool
 
 
@@ -148,19 +173,25 @@ def _stars_of(wanted: _Key) -> _TemplateStars:
         )
         found.append(_TemplateStar(star._replace(seeds=seeds), narrow, bare, _slots_in(star.query), predicates))
     graph = None if shape.sliced or query.form == "ask" else join_graph(shape.body)
-    reads_clock = any(call.function == "NOW" for call in calls_in(query.pattern))
+    functions = {call.function for call in calls_in(query.pattern)}
     recounted, calls = _is_recounted(query, shape, graph), bool(called_operators(template))
-    return _TemplateStars(key, tuple(found), every, documents, graph, recounted, calls, reads_clock)
+    kin = not functions.isdisjoint(FUNCTION_MARKS)
+    return _TemplateStars(key, tuple(found), every, documents, graph, recounted, kin, calls, "NOW" in functions)
 
 
 def _standing_star(found: _TemplateStar, constants: tuple[str, ...], graph: JoinGraph | None) -> StandingStar:
     narrow = _is_plain(plan_of(found.narrow, constants))
     template = found.narrow if narrow else found.bare
-    compiled = CompiledSubscription(template, constants, Entailment.NONE, plan_of(template, constants))
     node = -1 if graph is None else graph.subjects.index(found.star.subject)
-    key = template.key, tuple(constants[slot] for slot in found.slots)
-    predicates = frozenset(constant_of(each, constants) for each in found.predicates)
-    return StandingStar(key, compiled, found.star.seeds, node, predicates)
+    predicates = _shared(frozenset(constant_of(each, constants) for each in found.predicates))
+    plan = plan_of(template, constants)
+    return StandingStar(template, constants, plan, found.slots, found.star.seeds, node, predicates)
+
+
+@lru_cache(maxsize=PLANS_LIMIT)
+def _shared(value: _Value) -> _Value:
+    """One object for all equal ones."""
+    return value
 
 
 def _is_recounted(query: Query, shape: Shape, graph: JoinGraph | None) -> bool:

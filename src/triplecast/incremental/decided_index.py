@@ -1,15 +1,23 @@
-"""Queries in an index like that of publications, and which of them have other rows in some subjects than before."""
+"""Queries in an index like that of publications, and which of them have other rows after some events than before."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
 
 from triplecast.compile.compiled import CompiledSubscription, SubscriptionCompiler
 from triplecast.index import IndexWriter
+from triplecast.kernels.differing import Rows, differing_rows
+from triplecast.kernels.views import Views
 from triplecast.match import Matcher
-from triplecast.model.match import MatchedBatch
+from triplecast.match.answer_limit import only_rows
+from triplecast.match.matcher import join_rows
+from triplecast.model.match import MatchRows, MatchStats
+from triplecast.model.open_rows import NO_OPEN_ROWS
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
@@ -22,18 +30,20 @@ _ANY = Subscription("query", "ASK {}")
 _UPDATED_AT_ONCE = 100_000
 
 
-class Subjects(NamedTuple):
-    """All triples of some subjects as canonical N-Triples lines, before an event and after it."""
-
-    before: bytes
-    after: bytes
-
-
 class RowsChanged(NamedTuple):
-    """What a query finds in them, as JSON lists of rows; empty for none."""
+    """What a query finds before an event and after it, as JSON lists of rows; empty for none."""
 
     before: bytes
     after: bytes
+
+
+class QueriesChanged(NamedTuple, Generic[Key]):
+    """Which queries events concern, in order of events."""
+
+    changed: list[tuple[int, Key, RowsChanged]]
+    """The rows differ."""
+    beyond: list[tuple[int, Key]]
+    """There are more rows than are told."""
 
 
 class DecidedIndex(Generic[Key]):
@@ -65,25 +75,43 @@ class DecidedIndex(Generic[Key]):
         if self._coming.pop(number, None) is None:
             self._ended.append(number)
 
-    def changed(self, subjects: Subjects) -> tuple[Mapping[Key, RowsChanged], Iterable[Key]]:
-        """The queries whose rows differ, and those that have more rows than are told."""
+    def changed(self, views: Views) -> QueriesChanged[Key]:
+        """The queries that differ between the two views of each event, as `view_subjects` makes them."""
         self._update()
-        if not self._keys:
-            return {}, ()
-        beyond: dict[Key, None] = {}
-        rows: dict[int, list[bytes]] = {}
-        for place, lines in enumerate(subjects):
-            if lines:  # without a triple there is no row
-                found = self._match(lines)
-                beyond.update((self._keys[each.registration], None) for each in found.undecided)
-                for row, number in enumerate(found.registration.tolist()):
-                    rows.setdefault(number, [b"", b""])[place] = found.bindings_of(row)
-        changed = {self._keys[number]: RowsChanged(*texts) for number, texts in rows.items() if texts[0] != texts[1]}
-        return changed, beyond
+        found = QueriesChanged[Key]([], [])
+        if self._keys and len(views.publication):
+            many = int(views.publication[-1] | 1) + 1
+            states = _states(1 << many.bit_length())[:many]
+            before: MatchRows | None = None
+            for first, matched in self._matcher.match_views(self._index.snapshot(), views, states):
+                found.beyond.extend(
+                    ((first + each.publication) >> 1, self._keys[each.registration]) for each in matched.undecided
+                )
+                rows, last = matched.rows, matched.stats.publications - 1
+                if before is not None:  # the piece ended between the states of an event
+                    first, last = first - 1, last + 1
+                    following = rows._replace(publication=rows.publication + np.int32(1))
+                    rows = join_rows([before, following], (), NO_OPEN_ROWS, MatchStats()).rows
+                before = None
+                if (first + last) % 2 == 0:
+                    before = only_rows(rows, rows.publication == last)
+                    before = before._replace(publication=np.zeros_like(before.publication))
+                    rows = only_rows(rows, rows.publication < last)
+                self._compare(first, rows, found)
+        return found
 
-    def _match(self, lines: bytes) -> MatchedBatch:
-        subjects = Publication(_NOW, "urn:x-triplecast:subjects", 1, "", lines)
-        return self._matcher.match(self._index.snapshot(), [subjects])
+    def _compare(self, first: int, rows: MatchRows, found: QueriesChanged[Key]) -> None:
+        """Compare the states of events, where publication 0 of the rows is state number `first`, or a later one of
+        those before an event."""
+        publication = rows.publication + np.int32(first)
+        pairs = differing_rows(Rows(publication, *rows[1:]))
+        some = pairs.max(axis=1) if len(pairs) else pairs[:, 0]
+        numbers, events, text = rows.registration[some].tolist(), (publication[some] >> 1).tolist(), rows.text.tobytes()
+        starts = [*rows.offsets[rows.sheet].tolist(), 0]
+        ends = [*rows.offsets[rows.sheet + 1].tolist(), 0]  # the last is of the row `NONE`
+        for event, number, (before, after) in zip(events, numbers, pairs.tolist(), strict=True):
+            changed = RowsChanged(text[starts[before] : ends[before]], text[starts[after] : ends[after]])
+            found.changed.append((event, self._keys[number], changed))
 
     def _update(self) -> None:
         if self._coming or self._ended:
@@ -92,6 +120,12 @@ class DecidedIndex(Generic[Key]):
             compiler = SubscriptionCompiler(compiled=self._coming)
             self._index.apply(added, removed, needed_from=_ENDED, compiler=compiler)
             self._coming, self._ended = {}, []
+
+
+@lru_cache(maxsize=32)
+def _states(many: int) -> Sequence[Publication]:
+    """What stands for the states of events; made once."""
+    return [Publication(Position(_NOW + number), "urn:x-triplecast:subjects", 1, "", b"") for number in range(many)]
 
 
 def rows_of(text: bytes) -> list[dict[str, str]]:

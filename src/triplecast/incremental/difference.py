@@ -20,8 +20,7 @@ from triplecast.incremental.restriction import Seeds, restrict
 from triplecast.model import algebra
 from triplecast.model.algebra import Pattern, Query, Term
 from triplecast.model.publication import Position, Publication
-from triplecast.repository.store import TripleSource
-from triplecast.repository.stored_graphs import open_store
+from triplecast.repository.stored_graphs import Source, open_store
 
 AnswerRow: TypeAlias = tuple[Term | None, ...]
 """Aligned with the query's variables."""
@@ -73,13 +72,13 @@ def shape_of(query: Query) -> Shape:
                 return Shape(pattern, distinct, False)
 
 
-def whole_answer(query: Query, source: TripleSource, budget: Budget) -> Counter[AnswerRow]:
+def whole_answer(query: Query, source: Source, budget: Budget) -> Counter[AnswerRow]:
     """All rows; of ASK the one without names where there is a solution. Raises `BudgetExceeded`."""
     return Counter(evaluate_opened(query, _MOMENT, open_store(source, budget), budget).rows)
 
 
 def change_of_answer(
-    query: Query, seeds: Sequence[Seeds] | None, before: TripleSource, after: TripleSource, budget: Budget
+    query: Query, seeds: Sequence[Seeds] | None, before: Source, after: Source, budget: Budget
 ) -> AnswerChange:
     """How the answer differs between two states. Each solution that changes agrees with one of `seeds`, each of which
     has one name or more; None where nothing is known of them. Raises `BudgetExceeded`."""
@@ -106,7 +105,7 @@ def change_of_answer(
 
 
 def change_of_rows(
-    query: Query, rows: Sequence[AnswerRow], before: TripleSource, after: TripleSource, budget: Budget
+    query: Query, rows: Sequence[AnswerRow], before: Source, after: Source, budget: Budget
 ) -> AnswerChange:
     """Which of some rows of a DISTINCT query appear and disappear. Raises `BudgetExceeded`."""
     body = shape_of(query).body
@@ -128,7 +127,7 @@ def _text(variables: Sequence[str], rows: Counter[AnswerRow]) -> bytes | None:
     return bounded_bindings(Solutions(tuple(variables), tuple(ordered), (), True))
 
 
-def _solutions(query: Query, body: Pattern, seeds: Seeds, source: TripleSource, budget: Budget) -> Counter[_Solution]:
+def _solutions(query: Query, body: Pattern, seeds: Seeds, source: Source, budget: Budget) -> Counter[_Solution]:
     """The solutions of the body that agree with a seed."""
     wanted = {*seeds.rows}
     return Counter(
@@ -143,7 +142,7 @@ def _of_distinct(
     body: Pattern,
     names: tuple[str, ...],
     rows: Counter[AnswerRow],
-    after: TripleSource,
+    after: Source,
     budget: Budget,
 ) -> Counter[AnswerRow]:
     """Of rows whose solutions became more or fewer, those that appear (1) and disappear (-1)."""
@@ -153,7 +152,7 @@ def _of_distinct(
 
 
 def _among(
-    query: Query, body: Pattern, names: tuple[str, ...], rows: Sequence[AnswerRow], source: TripleSource, budget: Budget
+    query: Query, body: Pattern, names: tuple[str, ...], rows: Sequence[AnswerRow], source: Source, budget: Budget
 ) -> Counter[AnswerRow]:
     """How many solutions of the body give each of some rows."""
     found: Counter[AnswerRow] = Counter()
@@ -169,5 +168,5 @@ def _among(
     return found
 
 
-def _solve(query: Query, pattern: Pattern, source: TripleSource, budget: Budget) -> Iterator[dict[str, Term]]:
+def _solve(query: Query, pattern: Pattern, source: Source, budget: Budget) -> Iterator[dict[str, Term]]:
     return solutions_of(query, pattern, _MOMENT, open_store(source, budget), budget)

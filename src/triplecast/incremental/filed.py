@@ -7,19 +7,27 @@ Any other query is evaluated by itself, restricted to what its changed stars say
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from triplecast.compile.compiled import CompiledSubscription
-from triplecast.incremental.compiled import StandingQuery, StandingStar
-from triplecast.incremental.decided_index import DecidedIndex, RowsChanged, Subjects
-from triplecast.incremental.neighbours import JoinGraph, TooManyNeighbours, neighbours
-from triplecast.kernels.triples import ANY, NOWHERE
-from triplecast.match import Matcher
-from triplecast.repository.store import Change, Store, TripleSource, id_of
+import numpy as np
 
-StarKey: TypeAlias = tuple[str, tuple[str, ...]]
+from triplecast.compile.compiled import CompiledSubscription
+from triplecast.incremental.compiled import StandingQuery, StandingStar, as_asked
+from triplecast.incremental.decided_index import DecidedIndex, QueriesChanged, RowsChanged
+from triplecast.incremental.neighbours import JoinGraph, neighbours
+from triplecast.kernels.layout import I64
+from triplecast.kernels.timeline import distinct, touched_subjects
+from triplecast.kernels.triples import NOWHERE
+from triplecast.match import Matcher
+from triplecast.repository.changes import Changes
+from triplecast.repository.store import Store, TripleSource, id_of
+
+StarKey: TypeAlias = bytes
+"""`StandingStar.key`"""
+_Owner: TypeAlias = "_StarOf | _NodeOf"
 
 
 class Concerned(NamedTuple):
@@ -36,6 +44,23 @@ class Concerned(NamedTuple):
 
 
 NOT_CONCERNED = Concerned({}, {}, (), {})
+ROWS_AT_ONCE, KEYS_AT_ONCE = 1_000_000, 1_000_000
+"""Triples of views, and subjects around, of several events; one event may have more."""
+_RANGE = np.array([0, 1 << 32], np.int64)
+NO_KEYS: I64 = np.zeros(0, np.int64)
+
+
+class _FoundOfEvent:
+    """What was found of one event."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, RowsChanged] = {}
+        self.stars: dict[int, dict[int, RowsChanged]] = defaultdict(dict)
+        self.unsure: set[int] = set()
+        self.star_rows: dict[StarKey, RowsChanged | None] = {}
+
+    def freeze(self) -> Concerned:
+        return Concerned(self.rows, self.stars, self.unsure, self.star_rows)
 
 
 class _StarOf(NamedTuple):
@@ -61,9 +86,10 @@ class _Group(NamedTuple):
 
 class FiledQueries:
     def __init__(self, matcher: Matcher) -> None:
-        self._stars: DecidedIndex[tuple[str, tuple[str, ...]]] = DecidedIndex(matcher)
-        self._owners: dict[tuple[str, tuple[str, ...]], Counter[_StarOf | _NodeOf]] = {}
-        self._answers: DecidedIndex[int] = DecidedIndex(matcher)
+        self._index: DecidedIndex[StarKey | int] = DecidedIndex(matcher)
+        """Stars, and by registration the queries that it decides."""
+        self._owners: dict[StarKey, _Owner | Counter[_Owner]] = {}
+        """Whose each star is: of one query, or how many of its owner have it."""
         self._groups: dict[tuple[str, tuple[str, ...]], _Group] = {}
         self._predicates: Counter[str | None] = Counter()
         """How many queries have each in a star; None: a variable."""
@@ -72,21 +98,26 @@ class FiledQueries:
 
     def add(self, registration: int, compiled: CompiledSubscription, query: StandingQuery) -> None:
         if query.graph is not None:
-            self._answers.add(registration, compiled)
+            self._index.add(registration, as_asked(compiled))
             if query.group not in self._groups:
                 self._groups[query.group] = _Group(query.graph, compiled.constants, set())
             self._groups[query.group].members.add(registration)
         self._predicates.update(query.predicates)
         self._single += query.is_single
         for owner, star in _owners(registration, query):
-            if star.key not in self._stars:
-                self._stars.add(star.key, star.compiled)
-                self._owners[star.key] = Counter()
-            self._owners[star.key][owner] += 1
+            key = star.key
+            owners = self._owners.get(key)
+            if owners is None:
+                self._index.add(key, star.compiled)
+                self._owners[key] = owner
+            else:
+                if not isinstance(owners, Counter):
+                    owners = self._owners[key] = Counter((owners,))
+                owners[owner] += 1
 
     def remove(self, registration: int, query: StandingQuery) -> None:
         if query.graph is not None:
-            self._answers.remove(registration)
+            self._index.remove(registration)
             group = self._groups[query.group]
             group.members.remove(registration)
             if not group.members:
@@ -94,69 +125,103 @@ class FiledQueries:
         self._predicates.subtract(query.predicates)
         self._single -= query.is_single
         for owner, star in _owners(registration, query):
-            owners = self._owners[star.key]
-            owners[owner] -= 1
-            if not owners[owner]:
-                del owners[owner]
-            if not owners:
-                del self._owners[star.key]
-                self._stars.remove(star.key)
+            key = star.key
+            owners = self._owners[key]
+            if isinstance(owners, Counter):
+                owners[owner] -= 1
+                if not owners[owner]:
+                    del owners[owner]
+            if not isinstance(owners, Counter) or not owners:
+                del self._owners[key]
+                self._index.remove(key)
 
-    def find(self, store: Store, change: Change) -> Concerned:
-        """What the store's last change concerns."""
-        terms = ReadTerms(store)
-        touched = self._touched(terms, change)
-        if not touched:
-            return NOT_CONCERNED
-        subjects = subjects_of(terms, touched, change)
-        changed, beyond = self._stars.changed(subjects)
-        star_rows = {**changed, **dict.fromkeys(beyond)}
-        nodes: dict[_NodeOf, None] = {}
-        stars: dict[int, dict[int, RowsChanged]] = {}
-        unsure: set[int] = set()
-        for key in (*changed, *(key for key in beyond if key not in changed)):
-            for owner in self._owners[key]:
-                if isinstance(owner, _NodeOf):
-                    nodes[owner] = None
-                elif key in beyond:
-                    unsure.add(owner.registration)
-                else:
-                    stars.setdefault(owner.registration, {})[owner.number] = changed[key]
-        if not nodes and not self._single:
-            return Concerned({}, stars, unsure, star_rows)
-        around = self._around(nodes, touched, store, unsure)
-        rows, more = self._answers.changed(subjects if around == touched else subjects_of(terms, around, change))
-        return Concerned(rows, stars, unsure.union(more), star_rows)
+    def find(self, store: Store, changes: Changes) -> Sequence[Concerned]:
+        """What each event of the store's last run concerns."""
+        concerned = [NOT_CONCERNED] * len(changes.graphs)
+        touched = self._touched(store, changes)
+        waiting = [touched] if len(touched) else []
+        while waiting:
+            keys = waiting.pop()
+            found = self._find(store, keys)
+            if found is None:
+                waiting += _halves(keys)
+            else:
+                for event, each in found.items():
+                    concerned[event] = each.freeze()
+        return concerned
 
-    def _touched(self, terms: ReadTerms, change: Change) -> set[int]:
-        """The subjects of which a triple changed that some star may have."""
-        changed = [*change.added.tolist(), *change.removed.tolist()]
-        if self._predicates[None]:
-            return {subject for subject, _, _ in changed}
-        asked = {id for id in {predicate for _, predicate, _ in changed} if self._predicates[terms[id].decode()]}
-        return {subject for subject, predicate, _ in changed if predicate in asked}
-
-    def _around(self, nodes: Iterable[_NodeOf], touched: set[int], store: Store, unsure: set[int]) -> set[int]:
-        """The subjects of all solutions that may change of queries that the index decides."""
-        around = {*touched}
-        for owner in nodes:
-            group = self._groups[owner.group]
-            try:
-                around |= neighbours(group.graph, group.constants, owner.node, touched, store)
-            except TooManyNeighbours:
-                unsure |= group.members
-        return around
-
-
-class ReadTerms(dict[int, bytes]):
-    """The terms of a store, each read once."""
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-
-    def __missing__(self, id: int) -> bytes:
-        found = self[id] = self.store.bank.term(id)
+    def _find(self, store: Store, keys: I64) -> Mapping[int, _FoundOfEvent] | None:
+        """What events concern that touch these subjects (`pack`); None where they are too much together."""
+        found: dict[int, _FoundOfEvent] = defaultdict(_FoundOfEvent)
+        views = store.view(keys, ROWS_AT_ONCE)
+        if views is None:
+            return None
+        changed = self._index.changed(views)
+        nodes = self._of_stars(changed, found)
+        concerned = keys if self._single else _of_events(keys, set[int]().union(*nodes.values()))
+        around = self._around(nodes, keys, concerned, store, found)
+        if around is None:
+            return None
+        wider = {*(np.setdiff1d(around, concerned, True) >> 32).tolist()} if len(around) > len(concerned) else set()
+        _note_answers(changed, wider, False, found)
+        if wider:
+            views = store.view(_of_events(around, wider), ROWS_AT_ONCE)
+            if views is None:
+                return None
+            _note_answers(self._index.changed(views), wider, True, found)
         return found
+
+    def _touched(self, store: Store, changes: Changes) -> I64:
+        """The subjects of which a triple changed that some star may have, by event."""
+        predicates = {*changes.timeline.rows[:, 1].tolist()}
+        if not self._predicates[None]:
+            predicates = {id for id in predicates if self._predicates[store.bank.term(id).decode()]}
+        if not predicates:
+            return NO_KEYS
+        return touched_subjects(changes.timeline, np.array([*predicates], np.int32))
+
+    def _of_stars(
+        self, found_in: QueriesChanged[StarKey | int], found: dict[int, _FoundOfEvent]
+    ) -> dict[_NodeOf, set[int]]:
+        """Note the queries whose stars changed; return the nodes of groups that did, and in which events."""
+        nodes: dict[_NodeOf, set[int]] = defaultdict(set)
+        known = chain(found_in.changed, ((event, key, None) for event, key in found_in.beyond))
+        for event, key, changed in known:
+            if isinstance(key, int):
+                continue
+            of_event = found[event]
+            of_event.star_rows[key] = changed
+            owners = self._owners[key]
+            for owner in owners if isinstance(owners, Counter) else (owners,):
+                if isinstance(owner, _NodeOf):
+                    nodes[owner].add(event)
+                elif changed is None:
+                    of_event.unsure.add(owner.registration)
+                else:
+                    of_event.stars[owner.registration][owner.number] = changed
+        return nodes
+
+    def _around(
+        self,
+        nodes: Mapping[_NodeOf, set[int]],
+        touched: I64,
+        concerned: I64,
+        store: Store,
+        found: dict[int, _FoundOfEvent],
+    ) -> I64 | None:
+        """The subjects of all solutions that may change of queries that the index decides; None for too many of several
+        events."""
+        around = [concerned]
+        for owner, events in nodes.items():
+            group = self._groups[owner.group]
+            of_node = _of_events(touched, events)
+            reached = neighbours(group.graph, group.constants, owner.node, of_node, store, KEYS_AT_ONCE)
+            if reached is None:
+                return None
+            around += reached.keys
+            for event in reached.beyond:
+                found[event].unsure |= group.members
+        return concerned if len(around) == 1 else distinct(np.concatenate(around))
 
 
 def lacks_constants(compiled: CompiledSubscription, query: StandingQuery, store: TripleSource) -> bool:
@@ -166,19 +231,39 @@ def lacks_constants(compiled: CompiledSubscription, query: StandingQuery, store:
     return any(id_of(store, compiled.constants[slot]) == NOWHERE for slot in query.graph.terms)
 
 
-def subjects_of(terms: ReadTerms, subjects: set[int], change: Change) -> Subjects:
-    """All triples of some subjects, before the last change and after it."""
-    find = terms.store.find
-    after = {line for each in subjects for line in _lines(terms, find(each, ANY, ANY).tolist())}
-    came, went = (
-        _lines(terms, [row for row in triples.tolist() if row[0] in subjects])
-        for triples in (change.added, change.removed)
-    )
-    return Subjects(b"".join(sorted(after.difference(came).union(went))), b"".join(sorted(after)))
+def _note_answers(
+    found_in: QueriesChanged[StarKey | int], events: Collection[int], within: bool, found: dict[int, _FoundOfEvent]
+) -> None:
+    """Note the changed answers of events that are among some, or of all others."""
+    for event, key, changed in found_in.changed:
+        if isinstance(key, int) and (event in events) is within:
+            found[event].rows[key] = changed
+    for event, key in found_in.beyond:
+        if isinstance(key, int) and (event in events) is within:
+            found[event].unsure.add(key)
 
 
-def _lines(terms: ReadTerms, rows: Iterable[Sequence[int]]) -> list[bytes]:
-    return [b"%b %b %b .\n" % (terms[subject], terms[predicate], terms[end]) for subject, predicate, end in rows]
+def _of_events(keys: I64, events: set[int]) -> I64:
+    """The keys of some events."""
+    if not events:
+        return NO_KEYS
+    if keys[0] >> 32 == keys[-1] >> 32 and int(keys[0] >> 32) in events:
+        return keys
+    if len(events) == 1:
+        (event,) = events
+        start, stop = np.searchsorted(keys, _RANGE + (event << 32)).tolist()
+        return keys[start:stop]
+    chosen = np.zeros((keys[-1] >> 32) + 1, np.bool_)
+    chosen[[*events]] = True
+    kept: I64 = keys[chosen[keys >> 32]]
+    return kept
+
+
+def _halves(keys: I64) -> list[I64]:
+    """The keys of several events in two parts."""
+    middle = int(np.searchsorted(keys, (keys[len(keys) // 2] >> 32) << 32))
+    middle = middle or int(np.searchsorted(keys, ((keys[0] >> 32) + 1) << 32))
+    return [keys[:middle], keys[middle:]]
 
 
 def _owners(registration: int, query: StandingQuery) -> Iterator[tuple[_StarOf | _NodeOf, StandingStar]]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.evaluate.conjuncts import split
+from triplecast.kernels.layout import I64
 from triplecast.kernels.triples import ANY
 from triplecast.model.algebra import (
     BasicPattern,
@@ -26,10 +27,10 @@ from triplecast.model.algebra import (
     Variable,
     to_ntriples,
 )
-from triplecast.repository.store import Store, id_of
+from triplecast.repository.store import Store
 
 MOST_NEIGHBOURS = 200_000
-"""Subjects that one event may reach backwards for one group; beyond, its queries are evaluated one by one."""
+"""Triples that one event may look at in one step; beyond, the queries of its group are evaluated one by one."""
 
 
 class _Edge(NamedTuple):
@@ -50,10 +51,6 @@ class JoinGraph(NamedTuple):
     """The slots that predicates are in."""
     terms: tuple[int, ...]
     """The slots of all terms of the patterns."""
-
-
-class TooManyNeighbours(Exception):
-    """There are more than `MOST_NEIGHBOURS`."""
 
 
 def join_graph(body: Pattern) -> JoinGraph | None:
@@ -89,58 +86,43 @@ def join_graph(body: Pattern) -> JoinGraph | None:
     return JoinGraph(subjects, tuple(map(tuple, edges)), tuple(sorted(slots)), tuple(sorted(terms)))
 
 
-def neighbours(graph: JoinGraph, constants: Sequence[str], first: int, subjects: set[int], store: Store) -> set[int]:
-    """The subjects that the other nodes may have where the node `first` has one of `subjects`, before the change or
-    after it. Raises `TooManyNeighbours`."""
-    found: list[set[int]] = [set() for _ in graph.subjects]
-    found[first] = subjects
-    room = MOST_NEIGHBOURS
-    met, waiting = {first}, deque([first])
+class Neighbours(NamedTuple):
+    """The subjects around those of some events."""
+
+    keys: list[I64]
+    """Packed events and subjects (`timeline.pack`)."""
+    beyond: Sequence[int]
+    """The events with more than `MOST_NEIGHBOURS`; what is among the keys of theirs is not all."""
+
+
+def neighbours(
+    graph: JoinGraph, constants: Sequence[str], first: int, keys: I64, store: Store, most: int
+) -> Neighbours | None:
+    """The subjects that the other nodes may have where the node `first` has one of those in `keys`, before the event or
+    after it; maybe some more that other events of the run change. None where they are more than `most`, of several
+    events. A constant subject is found as any other is, since queries of a group differ in it."""
+    found: dict[int, I64] = {first: keys}
+    beyond: list[int] = []
+    waiting = deque([first])
     while waiting:
         place = waiting.popleft()
         for edge in graph.edges[place]:
-            if edge.node in met:
+            if edge.node in found:
                 continue
-            met.add(edge.node)
             waiting.append(edge.node)
-            given = constant_of(graph.subjects[edge.node], constants)
-            if given is not None:
-                found[edge.node] = {id_of(store, given)}
-                continue
-            found[edge.node] = reached = _follow(edge, constants, found[place], store, room)
-            room -= len(reached)
-    return set().union(*found)
-
-
-def _follow(edge: _Edge, constants: Sequence[str], subjects: set[int], store: Store, room: int) -> set[int]:
-    reached = subjects
-    if edge.forward is not None:
-        predicate = _id(edge.forward, constants, store)
-        reached = set()
-        for each in subjects:
-            reached |= _fitting(store, each, predicate, ANY, 2)
-    if edge.backward is None:
-        return reached
-    predicate = _id(edge.backward, constants, store)
-    found: set[int] = set()
-    for each in reached:
-        room -= store.count(ANY, predicate, each)
-        if room < 0:
-            raise TooManyNeighbours
-        found |= _fitting(store, ANY, predicate, each, 0)
-    return found
-
-
-def _fitting(store: Store, subject: int, predicate: int, end: int, column: int) -> set[int]:
-    """The subjects (0) or objects (2) of the triples that fit now, and of those that the change removed."""
-    found = {*store.find(subject, predicate, end)[:, column].tolist()}
-    found.update(each[column] for each in store.before.gone(subject, predicate, end))
-    return found
-
-
-def _id(node: Node, constants: Sequence[str], store: Store) -> int:
-    given = constant_of(node, constants)
-    return ANY if given is None else id_of(store, given)
+            reached = found[place]
+            for node, backward in ((edge.forward, False), (edge.backward, True)):
+                if node is not None and len(reached):
+                    given = constant_of(node, constants)
+                    predicate = ANY if given is None else store.id(given)
+                    step = store.follow(reached, predicate, backward, MOST_NEIGHBOURS, most)
+                    if not step.whole:
+                        return None
+                    reached = step.keys
+                    beyond += step.beyond.tolist()
+            found[edge.node] = reached
+    del found[first]
+    return Neighbours([*found.values()], beyond)
 
 
 def constant_of(node: Node, constants: Sequence[str]) -> str | None:

@@ -2,89 +2,85 @@
 
 from __future__ import annotations
 
-import json
+from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from sys import intern
 from typing import NamedTuple
 
 from triplecast.compile.compiled import CompiledSubscription, compile_subscription
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.evaluate.budget import Budget, BudgetExceeded
+from triplecast.evaluate.budget import Budget
+from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, TwoStates
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
-from triplecast.incremental.difference import (
-    DOCUMENTS,
-    AnswerChange,
-    change_of_answer,
-    change_of_rows,
-    change_text,
-    whole_answer,
+from triplecast.incremental.difference import DOCUMENTS, AnswerChange, change_of_answer, change_of_rows, whole_answer
+from triplecast.incremental.event_answers import (
+    BEYOND,
+    LOST,
+    TOO_LARGE,
+    AnswerChanged,
+    AnswerUndecided,
+    Decided,
+    EventAnswers,
+    reason_of,
+    rows_text,
+    told_of,
 )
-from triplecast.incremental.filed import NOT_CONCERNED, Concerned, FiledQueries, lacks_constants
+from triplecast.incremental.filed import Concerned, lacks_constants
+from triplecast.incremental.owed import OwedAnswers
 from triplecast.incremental.restriction import Seeds
 from triplecast.journal import JournalFile
 from triplecast.languages import fill
 from triplecast.match import Matcher
 from triplecast.model.algebra import Query, from_ntriples
-from triplecast.model.events import Event, Removal
-from triplecast.model.match import TOO_LONG
+from triplecast.model.entailment import Entailment
+from triplecast.model.events import Event, Removal, TaxonomyVersion
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
-from triplecast.repository import Repository, Store
-from triplecast.repository.store import Change
+from triplecast.repository import Repository
+from triplecast.repository.changes import Changes
+from triplecast.taxonomy import restore_taxonomy
 
 STEPS = 500_000
 """Steps that one event may take for one subscription, before and after it together; about a second."""
 QUERIES_CACHED = 10_000
-
-
-class AnswerChanged(NamedTuple):
-    """What an event did to one answer."""
-
-    registration: int
-    added: bytes
-    """The rows that came, as JSON; empty for none."""
-    removed: bytes
-    is_present: bool = False
-    """Whether the rows are all that there are, told because somebody asked."""
-    key: tuple[str, ...] = ()
-    """Variables by which a row removed and one added are a row updated."""
-
-
-class AnswerUndecided(NamedTuple):
-    registration: int
-    reason: str
-
-
-class EventAnswers(NamedTuple):
-    """What one event did to all answers, by registration."""
-
-    name: Publication
-    """What notifications call it: the version that came or went, or the repository as a subscription found it."""
-    removal: bool
-    changed: Sequence[AnswerChanged]
-    undecided: Sequence[AnswerUndecided]
+EVENTS_AT_ONCE = 1_000
+"""Events whose changes are found together."""
+TAXONOMY = "urn:triplecast:taxonomy"
+"""What notifications call a taxonomy; its version is its position."""
 
 
 class _Standing(NamedTuple):
-    registration: Registration
+    number: int
     compiled: CompiledSubscription
     query: StandingQuery
-
-    @property
-    def number(self) -> int:
-        return int(self.registration.id)
+    graph: AskedGraph
+    key: tuple[str, ...]
 
 
 class StandingQueries:
     """Follows a journal from position `told` on. For one thread at a time."""
 
-    def __init__(self, journal: JournalFile, repository: Repository, matcher: Matcher, told: int) -> None:
-        """Answers are known as of `told`, up to which `repository` has come."""
+    def __init__(
+        self,
+        journal: JournalFile,
+        repository: Repository,
+        matcher: Matcher,
+        told: int,
+        owed: OwedAnswers | None = None,
+    ) -> None:
+        """Answers were told as of `told`, but for those that are `owed`; `repository` has come to where these start."""
         self._journal = journal
         self._repository = repository
-        self._filed = FiledQueries(matcher)
+        self._matcher = matcher
+        self.owed = owed or OwedAnswers()
+        """The answers that are undecided."""
+        start = repository.reached
+        self._taxonomy = journal.taxonomies(start, start).before(start + 1)
+        self._graphs: dict[Entailment, AskedGraph] = {}
+        """Those that a live subscription is asked of."""
         self._told = told
         self._live: dict[int, _Standing] = {}
         self._anytime: set[int] = set()
@@ -92,6 +88,7 @@ class StandingQueries:
         for each in journal.live_registrations(told):
             if each.subscription.scope == REPOSITORY:
                 self._add(each)
+        self._catch_up()
 
     @property
     def told(self) -> int:
@@ -112,13 +109,25 @@ class StandingQueries:
                 at = asked.popleft()
                 yield from self._begin(coming[at]) if at in coming else self._present(resyncs[at], at)
 
-        for event in self._repository.coming(upto):
-            yield from answer_until(event.position)
-            self._end(ends, event.position)
-            yield from self._answers(event, self._repository.take(event))
+        for group in self._repository.coming(upto):
+            places = [each.position for each in group]
+            start = 0
+            while start < len(group):
+                yield from answer_until(places[start])
+                self._end(ends, places[start])
+                stop = min(start + self._events_at_once(), len(group))
+                for position in (*ends.values(), *((asked[0],) if asked else ())):
+                    stop = min(stop, max(bisect_left(places, position), start + 1))
+                yield from self._answers(group[start:stop])
+                start = stop
         yield from answer_until(upto + 1)
         self._end(ends, upto)
         self._told = upto
+
+    def _events_at_once(self) -> int:
+        """What follows from an event is known before the next one; an answer that is owed is tried after each."""
+        is_entailed = any(graph.entailed is not None for graph in self._graphs.values())
+        return 1 if is_entailed or self.owed.since else EVENTS_AT_ONCE
 
     # ---- the registry -----------------------------------------------------------------------------------------------
 
@@ -126,15 +135,42 @@ class StandingQueries:
         """None for a subscription that cannot be read any more."""
         try:
             compiled = compile_subscription(registration.subscription)
+            compiled = compiled._replace(constants=tuple(map(intern, compiled.constants)))  # queries have many alike
             query = compile_standing(compiled)
         except (QuerySyntaxError, QueryRefused):
             return None
-        standing = _Standing(registration, compiled, query)
+        graph = self._graph(compiled.entailment)
+        standing = _Standing(int(registration.id), compiled, query, graph, registration.subscription.key)
         self._live[standing.number] = standing
-        self._filed.add(standing.number, compiled, query)
+        graph.live.add(standing.number)
+        graph.filed.add(standing.number, compiled, query)
         if query.every or query.documents:
             self._anytime.add(standing.number)
         return standing
+
+    def _graph(self, entailment: Entailment) -> AskedGraph:
+        found = self._graphs.get(entailment)
+        if found is None:
+            found = AskedGraph(self._repository.store, entailment, self._taxonomy, self._matcher)
+            self._graphs[entailment] = found
+        return found
+
+    def _catch_up(self) -> None:
+        """Take the events up to `told`, and keep the states from which answers are owed."""
+        since: dict[int, list[_Standing]] = {}
+        for number, first in [*self.owed.since.items()]:
+            if number not in self._live:
+                self.owed.end(number, self._told)
+            elif number != first:
+                since.setdefault(first, []).append(self._live[number])
+        for group in self._repository.coming(self._told):
+            for event in group:
+                changes = self._repository.take([event])
+                self._note_taxonomy(event)
+                for graph in self._graphs.values():
+                    graph.take([event], changes, self._taxonomy)
+                for standing in since.get(event.position, ()):
+                    standing.graph.hold(event.position, 0)
 
     def _end(self, ends: dict[int, Position], upto: int) -> None:
         """Take those away whose end is before `upto`."""
@@ -142,96 +178,193 @@ class StandingQueries:
             del ends[number]
             standing = self._live.pop(number, None)
             if standing is not None:
-                self._filed.remove(number, standing.query)
+                self._settle(standing, upto)
+                standing.graph.filed.remove(number, standing.query)
+                standing.graph.live.discard(number)
                 self._anytime.discard(number)
+                if not standing.graph.live:
+                    del self._graphs[standing.compiled.entailment]
 
     def _begin(self, registration: Registration) -> Iterator[EventAnswers]:
         """Its first answer, unless it does not want that: all rows as added."""
         standing = self._add(registration)
         if standing is None or registration.subscription.initial == "none":
             return
-        changed, undecided = self._whole(standing)
+        changed, undecided = self._first(standing)
+        if undecided:
+            self.owed.begin(standing.number, standing.number)
         if changed or undecided:
-            at = registration.id
-            name = Publication(Position(at), DOCUMENTS, 0, self._journal.written_at(at), b"")
-            yield EventAnswers(name, False, changed, undecided)
+            yield EventAnswers(self._name_at(standing.number, DOCUMENTS, 0), False, changed, undecided)
 
     def _present(self, number: int, at: int) -> Iterator[EventAnswers]:
-        """An answer that was asked for again at a position, which is the version that the notification names."""
+        """An answer that was asked for again at a position, which is the version that the notification names. With it
+        nothing is owed."""
         standing = self._live.get(number)
         if standing is None:
             return
-        changed, undecided = self._whole(standing)
-        changed = [each._replace(is_present=True) for each in changed]
-        if not changed and not undecided:
-            changed = [AnswerChanged(number, b"[]", b"", True)]
-        name = Publication(Position(at), DOCUMENTS, at, self._journal.written_at(at), b"")
-        yield EventAnswers(name, False, changed, undecided)
+        changed, undecided = self._first(standing)
+        if not undecided:
+            self._settle(standing, at)
+            changed = [each._replace(is_present=True) for each in changed or [AnswerChanged(number, b"[]", b"")]]
+        yield EventAnswers(self._name_at(at, DOCUMENTS, at), False, changed, undecided)
 
-    def _whole(self, standing: _Standing) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
-        store, query = self._repository.store, _query_of(standing.compiled)
-        if lacks_constants(standing.compiled, standing.query, store):
+    def _first(self, standing: _Standing) -> Decided:
+        """All rows as added."""
+        if standing.graph.too_large:
+            return [], [AnswerUndecided(standing.number, TOO_LARGE)]
+        if lacks_constants(standing.compiled, standing.query, standing.graph.store):
             return [], []
-        return _decided(
-            standing.number, query, lambda: AnswerChange(whole_answer(query, store, Budget(STEPS)), Counter())
-        )
+        query, source = _query_of(standing.compiled), standing.graph.after
+        return self._decided(standing, lambda: AnswerChange(whole_answer(query, source, Budget(STEPS)), Counter()))
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
-    def _answers(self, event: Event, change: Change) -> Iterator[EventAnswers]:
-        if not self._live or not isinstance(event, Publication | Removal):
-            return
-        store = self._repository.store
-        touched = bool(len(change.added) or len(change.removed))
-        found = self._filed.find(store, change) if touched else NOT_CONCERNED
-        whole = {number for number in self._anytime if touched or self._live[number].query.documents}
-        told: list[AnswerChanged] = []
-        undecided: list[AnswerUndecided] = []
-        for number in sorted({*found.rows, *found.stars, *found.unsure, *whole}):
-            standing = self._live[number]
-            if number in found.rows and number not in whole and number not in found.unsure:
-                changed, unsure = self._rows_changed(standing, found.rows[number], store)
-            else:
-                stars = None if number in whole else _known_stars(standing.query, number, found)
-                changed, unsure = self._decide(standing, stars, store)
-            key = standing.registration.subscription.key
-            told += [each._replace(key=key) for each in changed] if key else changed
-            undecided += unsure
-        name, removal = _name_of(event)
-        yield from _event(name, removal, told, undecided)
+    def _answers(self, events: Sequence[Event]) -> Iterator[EventAnswers]:
+        """Take events in which the same queries are live; how each of them changes the answers."""
+        changes = self._repository.take(events)
+        for event in events:
+            self._note_taxonomy(event)
+        found = [self._answers_of(graph, events, changes) for _, graph in sorted(self._graphs.items())]
+        for place, event in enumerate(events):
+            decided = sorted(pair for of_graph in found for pair in of_graph[place].items())
+            told = [each._replace(key=self._live[number].key) for number, (changed, _) in decided for each in changed]
+            undecided = [each for _, (_, unsure) in decided for each in unsure]
+            if told or undecided:
+                yield EventAnswers(*self._name_of(event), told, undecided)
 
-    def _rows_changed(
-        self, standing: _Standing, changed: RowsChanged, store: Store
-    ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
+    def _note_taxonomy(self, event: Event) -> None:
+        if isinstance(event, TaxonomyVersion):
+            self._taxonomy = restore_taxonomy(event.lines, event.broader)
+
+    def _answers_of(self, graph: AskedGraph, events: Sequence[Event], changes: Changes) -> Sequence[dict[int, Decided]]:
+        """What each event does to the answers from one graph, by registration."""
+        was_too_large = graph.too_large
+        own = graph.take(events, changes, self._taxonomy)
+        found = graph.filed.find(graph.store, own)
+        states = graph.states(len(events))
+        answers: list[dict[int, Decided]] = [{} for _ in events]
+        for place in range(len(events) - 1, -1, -1):  # a store goes back, and not forth
+            states.go_to(place)
+            concerned = self._concerned(graph, events[place], changes.touch(place) or own.touch(place), found[place])
+            if graph.too_large != was_too_large:
+                concerned = dict.fromkeys(graph.live)
+            for number, known in concerned.items():
+                standing = self._live[number]
+                if graph.too_large:
+                    answers[place][number] = [], [AnswerUndecided(number, TOO_LARGE)]
+                elif number in self.owed:
+                    answers[place][number] = self._make_up(standing)
+                else:
+                    answers[place][number] = self._decide(standing, known, states)
+        self._note_owed(graph, events, answers, states)
+        return answers
+
+    def _concerned(
+        self, graph: AskedGraph, event: Event, touched: bool, found: Concerned
+    ) -> dict[int, Concerned | None]:
+        """Whom an event may concern; with what is known of that, or None for whom it is evaluated as a whole."""
+        is_taught = isinstance(event, TaxonomyVersion)
+        if is_taught and graph.entailed is None:
+            return {}
+        concerned: dict[int, Concerned | None] = dict.fromkeys((*found.rows, *found.stars, *found.unsure), found)
+        whole = self._anytime & graph.live
+        if not touched and not is_taught:
+            whole = {number for number in whole if self._live[number].query.documents}
+        if is_taught:
+            whole |= {number for number in graph.live if self._live[number].query.kin}
+        concerned.update(dict.fromkeys(whole))
+        return concerned
+
+    # ---- what is owed -----------------------------------------------------------------------------------------------
+
+    def _note_owed(
+        self, graph: AskedGraph, events: Sequence[Event], answers: list[dict[int, Decided]], states: RunStates
+    ) -> None:
+        """Note which answers are decided again, and from which events others are owed. Those that were left undecided
+        among several events are made up for among these."""
+        since: dict[int, int] = {}
+        for place, event in enumerate(events):
+            for number, (_, unsure) in answers[place].items():
+                first = since.get(number)
+                if first is not None:
+                    decided = self._decide(self._live[number], None, states.between(first, place))
+                    answers[place][number] = decided
+                    if not decided[1]:
+                        del since[number]
+                elif not unsure:
+                    self._settle(self._live[number], event.position)
+                elif number not in self.owed:
+                    since[number] = place
+        for number, place in since.items():
+            self.owed.begin(number, events[place].position)
+            graph.hold(events[place].position, place)
+
+    def _make_up(self, standing: _Standing) -> Decided:
+        """What changed since the event that left an answer undecided, that and all others since together."""
+        since = self.owed.since[standing.number]
+        if since == standing.number:
+            return self._first(standing)
+        before = standing.graph.before_event(since)
+        if before is None:
+            return [], [AnswerUndecided(standing.number, LOST)]
+        whole = standing.number in self._anytime or standing.query.kin
+        found = None if whole else standing.graph.concerned_since(since)
+        return self._decide(standing, found, TwoStates(before, standing.graph.after))
+
+    def _settle(self, standing: _Standing, position: int) -> None:
+        """Note that an answer is decided, or not wanted any more."""
+        if standing.number in self.owed:
+            since = self.owed.since[standing.number]
+            self.owed.end(standing.number, position)
+            if since != standing.number:
+                standing.graph.drop(since)
+
+    # ---- one answer -------------------------------------------------------------------------------------------------
+
+    def _name_of(self, event: Event) -> tuple[Publication, bool]:
+        """What notifications call an event, and whether it is a removal."""
+        if isinstance(event, Publication):
+            return event._replace(quads=b""), False
+        if isinstance(event, Removal):
+            return Publication(event.position, event.graph, event.version, event.removed_at, b""), True
+        return self._name_at(event.position, TAXONOMY, event.position), False
+
+    def _name_at(self, position: int, name: str, version: int) -> Publication:
+        return Publication(Position(position), name, version, self._journal.written_at(position), b"")
+
+    def _decide(self, standing: _Standing, found: Concerned | None, states: States) -> Decided:
+        """By what an answer differs between two states, of which it is known whom the change concerns, or not."""
+        number, query = standing.number, _query_of(standing.compiled)
+        if found is not None and number in found.rows and number not in found.unsure:
+            return self._rows_changed(standing, found.rows[number], states)
+        if found is not None and number not in found.stars and number not in found.unsure:
+            return [], []
+        stars = None if found is None else _known_stars(standing.query, number, found)
+        seeds = None if stars is None else seeds_of(standing.query, stars)
+        return self._decided(
+            standing, lambda: change_of_answer(query, seeds, states.before, states.after, Budget(STEPS))
+        )
+
+    def _rows_changed(self, standing: _Standing, changed: RowsChanged, states: States) -> Decided:
         """What was decided by the index, but for rows that may come from elsewhere too."""
-        before, after = (Counter(tuple(row.items()) for row in rows_of(text)) for text in changed)
+        if not standing.query.recounted and not (changed.before and changed.after):
+            return [AnswerChanged(standing.number, changed.after, changed.before)], []
+        then, now = (Counter(tuple(row.items()) for row in rows_of(text)) for text in changed)
         if not standing.query.recounted:
-            return [AnswerChanged(standing.number, _json(after - before), _json(before - after))], []
+            return [AnswerChanged(standing.number, rows_text(now - then), rows_text(then - now))], []
         query = _query_of(standing.compiled)
         names = [variable.name for variable in query.variables]
         rows = []
-        for row in (after - before) | (before - after):
+        for row in (now - then) | (then - now):
             terms = {name: from_ntriples(text) for name, text in row}
             rows.append(tuple(map(terms.get, names)))
-        return _decided(standing.number, query, lambda: change_of_rows(query, rows, store.before, store, Budget(STEPS)))
+        return self._decided(standing, lambda: change_of_rows(query, rows, states.before, states.after, Budget(STEPS)))
 
-    def _decide(
-        self, standing: _Standing, stars: Mapping[int, RowsChanged] | None, store: Store
-    ) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
-        query = _query_of(standing.compiled)
-        seeds = None if stars is None else seeds_of(standing.query, stars)
-        return _decided(
-            standing.number, query, lambda: change_of_answer(query, seeds, store.before, store, Budget(STEPS))
-        )
-
-
-def _decided(
-    number: int, query: Query, change: Callable[[], AnswerChange]
-) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
-    try:
-        return _told(number, query, change())
-    except _BEYOND as error:
-        return [], [AnswerUndecided(number, _reason(error))]
+    def _decided(self, standing: _Standing, change: Callable[[], AnswerChange]) -> Decided:
+        try:
+            return told_of(standing.number, _query_of(standing.compiled), change())
+        except BEYOND as error:
+            return [], [AnswerUndecided(standing.number, reason_of(error))]
 
 
 def _known_stars(query: StandingQuery, number: int, found: Concerned) -> Mapping[int, RowsChanged] | None:
@@ -269,33 +402,6 @@ def seeds_of(query: StandingQuery, stars: Mapping[int, RowsChanged]) -> list[See
     ]
 
 
-def _json(rows: Counter[tuple[tuple[str, str], ...]]) -> bytes:
-    if not rows:
-        return b""
-    return json.dumps([dict(row) for row in rows.elements()], ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _told(number: int, query: Query, change: AnswerChange) -> tuple[list[AnswerChanged], list[AnswerUndecided]]:
-    if not change.added and not change.removed:
-        return [], []
-    added, removed = change_text([variable.name for variable in query.variables], change)
-    if added is None or removed is None:
-        return [], [AnswerUndecided(number, TOO_LONG)]
-    return [AnswerChanged(number, added, removed)], []
-
-
-def _event(
-    name: Publication, removal: bool, changed: Sequence[AnswerChanged], undecided: Sequence[AnswerUndecided]
-) -> Iterable[EventAnswers]:
-    return (EventAnswers(name, removal, changed, undecided),) if changed or undecided else ()
-
-
-def _name_of(event: Publication | Removal) -> tuple[Publication, bool]:
-    if isinstance(event, Publication):
-        return event._replace(quads=b""), False
-    return Publication(event.position, event.graph, event.version, event.removed_at, b""), True
-
-
 @lru_cache(maxsize=QUERIES_CACHED)
 def _filled(query: Query, constants: tuple[str, ...]) -> Query:
     return fill(query, constants)
@@ -303,12 +409,3 @@ def _filled(query: Query, constants: tuple[str, ...]) -> Query:
 
 def _query_of(compiled: CompiledSubscription) -> Query:
     return _filled(compiled.template.query, compiled.constants)
-
-
-_BEYOND = (BudgetExceeded, RecursionError, MemoryError)
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, BudgetExceeded):
-        return f"its answer in the stored documents: {error}"
-    return "its answer in the stored documents: nested too deeply, or more than memory holds"

@@ -41,7 +41,10 @@ from triplecast.model.algebra import (
     Variable,
     subexpressions,
 )
+from triplecast.model.entailment import FUNCTION_MARKS
+from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, TYPE
 
+_TYPE, *_ORDERS = (NamedNode(text[1:-1]) for text in (TYPE, SUB_CLASS, BROADER))
 PATTERNS_AT_ONCE = 60
 """Patterns of one star; more make several."""
 ALTERNATIVES = 64
@@ -65,7 +68,8 @@ class Stars(NamedTuple):
 
     stars: tuple[Star, ...]
     every: bool
-    """Whether each event that changes a triple may change the answer: a path may have length zero."""
+    """Whether each event that changes a triple may change the answer: a path may have length zero, or a function of
+    the taxonomy asks of a node that no pattern has."""
     documents: bool
     """Whether each event that changes a document may: the query asks of named graphs."""
 
@@ -128,6 +132,21 @@ class _Walk:
                     assert outer is not None
                     names = certain_names(outer)
                     yield from _all_within(self.stars(part.pattern), names if keys is None else names & keys)
+                elif isinstance(part, algebra.Call) and part.function in FUNCTION_MARKS:
+                    assert outer is not None
+                    yield from _all_within(self._kin(part, outer), certain_names(outer) if keys is None else keys)
+
+    def _kin(self, call: algebra.Call, outer: Pattern) -> Iterator[_Found]:
+        """What a function of the taxonomy asks of its node: its types, whether it is a type, and the order of
+        classes."""
+        node = call.arguments[0]
+        if not isinstance(node, Variable) or node.name not in _matched_names(outer):
+            self.every = True
+            return
+        yield _of_triple(TriplePattern(node, _TYPE, self._fresh()))
+        yield _of_triple(TriplePattern(self._fresh(), _TYPE, node))
+        for order in _ORDERS:
+            yield _of_triple(TriplePattern(self._fresh(), order, self._fresh())).within(())
 
     def _basic(self, triples: Iterable[TriplePattern | PathPattern], conditions: Conjuncts) -> Iterator[_Found]:
         by_subject: dict[Node, list[TriplePattern]] = {}
@@ -185,7 +204,11 @@ def _star_of(found: _Found) -> Star:
         TriplePattern(*(show(node) for node in (each.subject, each.predicate, each.object))) for each in found.triples
     )
     basic: Pattern = BasicPattern(tuple(dict.fromkeys(patterns)))
-    visible = [each.expression for each in found.conditions if not any(name.startswith("_:") for name in each.names)]
+    visible = [
+        each.expression
+        for each in found.conditions
+        if not each.reads_graph and not any(name.startswith("_:") for name in each.names)
+    ]
     condition = None if not visible else visible[0] if len(visible) == 1 else Operation("&&", tuple(visible))
     narrow = basic if condition is None else Filter(condition, basic)
     seeds = tuple((shown[name], name) for name in sorted(found.seeds))
@@ -202,6 +225,24 @@ def _star_of(found: _Found) -> Star:
 
 def _of_triple(pattern: TriplePattern) -> _Found:
     return _Found((pattern,), (), frozenset(_names((pattern,))))
+
+
+def _matched_names(pattern: Pattern) -> frozenset[str]:
+    """The names that every solution binds to a node of a triple."""
+    match pattern:
+        case BasicPattern(triples):
+            return frozenset(_names(each for each in triples if isinstance(each, TriplePattern)))
+        case algebra.Join(left, right):
+            return _matched_names(left) | _matched_names(right)
+        case algebra.Union(left, right):
+            return _matched_names(left) & _matched_names(right)
+        case algebra.LeftJoin(left, _, _) | algebra.Minus(left, _):
+            return _matched_names(left)
+        case Project(inner, variables):
+            return _matched_names(inner) & {variable.name for variable in variables}
+        case Filter(_, inner) | algebra.Extend(inner, _, _) | algebra.Distinct(inner) | algebra.Reduced(inner):
+            return _matched_names(inner)
+    return frozenset()
 
 
 def _all_within(found: Iterator[_Found], names: Iterable[str]) -> Iterator[_Found]:

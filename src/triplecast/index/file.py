@@ -68,9 +68,9 @@ def write_durably(path: Path, content: bytes | memoryview, sole: Sole = nullcont
     temporary = path.with_name(f"{path.name}.{os.urandom(4).hex()}{TEMPORARY}")
     with storage_faults(path.name):
         try:
-            with sole(), open(temporary, "xb") as stream:
-                pass
-            with open(temporary, "r+b") as stream:
+            with sole():
+                stream = open(temporary, "xb")  # noqa: SIM115 - not again by its name, which a successor removes
+            with stream:
                 stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())

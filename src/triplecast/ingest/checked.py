@@ -35,12 +35,12 @@ def parse_checked(document: Document, limits: GateLimits, parse: Parse) -> Parse
     """Check a document and `parse` it. Raises no DocumentRejected: what fails is a `Reject`."""
     parsed = _parse(document, limits, parse)
     if not parsed.rejects:
-        warnings = _warn_of_nothing(parsed)
-        return parsed._replace(warnings=warnings) if warnings else parsed
+        warnings = _warn_of_nothing(parsed, document)
+        return parsed._replace(warnings=(*parsed.warnings, *warnings)) if warnings else parsed
     # what parsers quote of a document may hold terminal control characters
     reasons = [printable(reject.reason).replace("\n", "\\n") for reject in parsed.rejects]
     rejects = zip(parsed.rejects, reasons, strict=True)
-    return ParsedDocument(parsed.drafts, tuple(replace(reject, reason=reason) for reject, reason in rejects))
+    return parsed._replace(rejects=tuple(replace(reject, reason=reason) for reject, reason in rejects))
 
 
 def _parse(document: Document, limits: GateLimits, parse: Parse) -> ParsedDocument:
@@ -72,15 +72,18 @@ def parse_text(
 def parse_flat(document: Document, media_type: str, base: str, limits: GateLimits) -> ParsedDocument:
     """As `parse_text`, for a document that cannot nest too deeply."""
     data = document.data.removeprefix(_MARK)
-    return parsed_graphs(document, parse_rdf(data, media_type, base, document.dataset, limits))
+    return parsed_graphs(document, parse_rdf(data, media_type, base, document.dataset, limits, document.split))
 
 
-def _warn_of_nothing(parsed: ParsedDocument) -> tuple[str, ...]:
-    """Warn of a document without content."""
+def _warn_of_nothing(parsed: ParsedDocument, document: Document) -> tuple[str, ...]:
+    """Warn of a document without content, and of a feed that was to be cut."""
     if not parsed.drafts:
         return ("the feed has no items: nothing is published",)
-    if any(draft.quads for draft in parsed.drafts):
-        return ()
+    if document.split is not None and parsed.drafts[0].origin is None:
+        return ("it is a feed, whose items are publications already: it is not cut at other roots",)
+    for draft in parsed.drafts:
+        if draft.quads:
+            return ()
     return (
         "it holds no triples, which only a pattern that is empty or optional matches; in JSON, keys need a @context",
     )

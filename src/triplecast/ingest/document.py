@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -39,11 +39,19 @@ class Document:
     """Whether named graphs stay together as one publication."""
     attachments: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """Bytes for operators, by IRI."""
+    split: str | None = None
+    """The roots that RDF is cut at, each with its description a publication: a class as ``dcat:Dataset`` or ``<iri>``,
+    or a SELECT query with one variable."""
 
     @property
     def size(self) -> int:
         """Bytes, with attachments."""
         return len(self.data) + (sum(map(len, self.attachments.values())) if self.attachments else 0)
+
+
+def cut_at(documents: Iterable[Document], split: str | None) -> list[Document]:
+    """Return the documents, to be cut at the roots that `split` says."""
+    return [replace(each, split=split) for each in documents] if split is not None else [*documents]
 
 
 class ParsedDocument(NamedTuple):
@@ -77,6 +85,7 @@ def document_of(
     graph: str | None,
     dataset: bool,
     attachments: Mapping[str, bytes] | None = None,
+    split: str | None = None,
 ) -> Document:
     """Return the document of a `publish` call: named by `graph`, or by its content, so that equal content is one
     document."""
@@ -84,7 +93,7 @@ def document_of(
         of_path = isinstance(data, PathLike)
         hint = "give what is in it: path.read_bytes()" if of_path else "give its bytes, or its text as str"
         raise InputError(f"a document cannot be made of {type(data).__name__}", hint)
-    _check_named(media_type, graph, dataset)
+    _check_named(media_type, graph, dataset, split)
     if isinstance(data, str) and _names_file(data):
         raise InputError(f"{data!r} is the name of a file, not a document", f"publish Path({data!r}).read_bytes()")
     try:
@@ -95,7 +104,7 @@ def document_of(
     source = graph if graph is not None else f"sha256/{hashlib.sha256(content).hexdigest()}"
     given = {} if attachments is None else attachments
     check_attachments(given)
-    return Document(source, content, media_type, graph, dataset, given)
+    return Document(source, content, media_type, graph, dataset, given, split)
 
 
 def _names_file(text: str) -> bool:
@@ -133,11 +142,11 @@ def _check_types(document: Document) -> None:
         raise _mistyped("source", "str", document.source)
     if not isinstance(document.data, bytes | bytearray | memoryview):
         raise _mistyped("data", "bytes", document.data)
-    _check_named(document.media_type, document.graph, document.dataset)
+    _check_named(document.media_type, document.graph, document.dataset, document.split)
 
 
-def _check_named(media_type: object, graph: object, dataset: object) -> None:
-    for name, value in (("media_type", media_type), ("graph", graph)):
+def _check_named(media_type: object, graph: object, dataset: object, split: object) -> None:
+    for name, value in (("media_type", media_type), ("graph", graph), ("split", split)):
         if value is not None and not isinstance(value, str):
             raise _mistyped(name, "str or None", value)
     if not isinstance(dataset, bool):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from triplecast.errors import DocumentRejected, InputError
-from triplecast.ingest.document import Document
+from triplecast.ingest.document import Document, cut_at
 from triplecast.ingest.gate import GATE
 from triplecast.ingest.inbox import KNOWN, InboxFile, distinct_paths, scan_inbox, source_of
 from triplecast.ingest.inbox_files import is_whole, read_groups
@@ -19,7 +19,7 @@ STDIN = Path("-")
 
 
 def read_documents(
-    paths: Sequence[Path], dataset: bool = False, inbox: Path | None = None
+    paths: Sequence[Path], dataset: bool = False, inbox: Path | None = None, split: str | None = None
 ) -> Iterator[Document | Reject]:
     """Yield every document at `paths`, folders recursively, in the order of the paths and then of the names.
 
@@ -33,13 +33,13 @@ def read_documents(
     for path in distinct_paths(paths):
         if path == STDIN:
             found = True
-            yield Document("stdin", sys.stdin.buffer.read(GATE.bytes + 1), dataset=dataset)
+            yield Document("stdin", sys.stdin.buffer.read(GATE.bytes + 1), dataset=dataset, split=split)
             continue
         folder, files = _files(path, inbox)
         found = found or bool(files)
         unread = {file.source: file for file in files}
         for group in read_groups(folder, files, {}, dataset):
-            yield from group.documents
+            yield from cut_at(group.documents, split)
             yield from group.rejects
             for source, state in group.sources.items():
                 if is_whole(state):

@@ -11,6 +11,7 @@ Harmless is a document that can do none of these, whatever its bytes are:
 - At most `_BRACKETS`: nested triple terms and blank nodes are dropped recursively.
 - At most `_LIMITS.triples` triples in `_LIMITS.publications` graphs, and `_LIMITS.expanded_bytes` written out: commas
   repeat a subject and a predicate. What is written is checked every few triples, so it exceeds them by little.
+- Not cut at what a query finds, whose work has no bound.
 - Where there may be blank nodes, at most `_BLANK.triples` triples, named within `_BLANK.canonical_steps`: naming runs
   in Python, and takes 100 times as long as the rest.
 
@@ -45,13 +46,19 @@ class _Harmful(Exception):
 def may_be_harmless(document: Document) -> bool:
     """Whether it is worth a try, for a document that is said to be of one of the types."""
     said = document.media_type or media_types.media_type_of(document.source)
-    return said in _TYPES and type(document.data) is bytes and len(document.data) <= _BYTES
+    is_small = type(document.data) is bytes and len(document.data) <= _BYTES
+    return said in _TYPES and is_small and not _is_cut_by_query(document)
+
+
+def _is_cut_by_query(document: Document) -> bool:
+    """Whether a query finds its roots, however long that takes."""
+    return document.split is not None and not document.split.startswith("<")
 
 
 def parse_harmless(document: Document) -> ParsedDocument | None:
     """Return what a child would; None for a document that belongs in one."""
     data = document.data
-    if type(data) is not bytes or len(data) > _BYTES or data.startswith(b"\x1f\x8b"):
+    if type(data) is not bytes or len(data) > _BYTES or _is_cut_by_query(document) or data.startswith(b"\x1f\x8b"):
         return None
     try:
         parsed = parse_checked(document, _LIMITS, _parse)
@@ -61,10 +68,12 @@ def parse_harmless(document: Document) -> ParsedDocument | None:
         if type(error).__name__ != _PANIC:
             raise
         return None
-    if any(reject.stage == "gate" for reject in parsed.rejects) or any(
-        each.labels == "input" for each in parsed.drafts
-    ):
-        return None
+    for reject in parsed.rejects:
+        if reject.stage == "gate":
+            return None
+    for each in parsed.drafts:
+        if each.labels == "input":
+            return None
     return parsed
 
 
@@ -72,7 +81,9 @@ def _parse(document: Document, media_type: str, charset: str | None, base: str, 
     if media_type not in _TYPES:
         raise _Harmful
     data = document.data
-    square, round_, curly = (data.count(each) if each in data else 0 for each in (b"[", b"(", b"{"))  # mostly none
+    square = data.count(b"[") if b"[" in data else 0  # mostly none
+    round_ = data.count(b"(") if b"(" in data else 0
+    curly = data.count(b"{") if b"{" in data else 0
     if square + round_ + curly + data.count(b"<<") > _BRACKETS or _resolves_much(data, len(base)):
         raise _Harmful
     limits = _BLANK if square or round_ or may_name_blank_nodes(data) else _LIMITS

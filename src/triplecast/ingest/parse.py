@@ -26,4 +26,4 @@ def _parse_format(
     data = document.data.removeprefix(b"\xef\xbb\xbf")
     refuse_nesting(data, limits, json=True)
     feed = parse_json_feed(document, data, base, limits)
-    return feed or parsed_graphs(document, parse_rdf(data, media_type, base, document.dataset, limits))
+    return feed or parsed_graphs(document, parse_rdf(data, media_type, base, document.dataset, limits, document.split))

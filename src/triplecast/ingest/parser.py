@@ -180,7 +180,10 @@ def _refused(document: Document) -> Reject | None:
         ("name", document.source, "surrogateescape"),
         ("media type", document.media_type or "", "strict"),
         ("graph", document.graph or "", "strict"),
+        ("split", document.split or "", "strict"),
     ):
+        if value.isascii():
+            continue
         try:
             value.encode("utf-8", errors)
         except UnicodeEncodeError:

@@ -14,10 +14,11 @@ from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
 from triplecast.ingest.canonical import OutOfSteps, canonical_names, names_by_appearance, rename, split_line
 from triplecast.ingest.contexts import inline_contexts
+from triplecast.ingest.descriptions import Descriptions, find_roots
 from triplecast.ingest.document import Document, ParsedDocument, part_iri
 from triplecast.ingest.gate import GateLimits
 from triplecast.ingest.syntax_faults import graph_of_line, unreadable
-from triplecast.model.publication import Draft, Reject
+from triplecast.model.publication import Draft, Origin, Reject
 
 _FORMATS = {
     media_types.TURTLE: RdfFormat.TURTLE,
@@ -46,22 +47,26 @@ class ParsedGraphs(NamedTuple):
     drafts: tuple[Draft, ...]
     faults: tuple[DocumentRejected, ...] = ()
     """Why graphs were left out."""
+    warnings: tuple[str, ...] = ()
 
 
-def parse_rdf(data: bytes, media_type: str, base: str, dataset: bool, limits: GateLimits) -> ParsedGraphs:
-    """Return one draft per graph; the default graph counts if it is not empty, or alone. Raises DocumentRejected."""
+def parse_rdf(
+    data: bytes, media_type: str, base: str, dataset: bool, limits: GateLimits, split: str | None = None
+) -> ParsedGraphs:
+    """Return one draft per graph; the default graph counts if it is not empty, or alone. With `split`, return one per
+    root in all graphs together, and one for the rest. Raises DocumentRejected."""
     try:
-        return _drafts(data, media_type, base, dataset, limits)
+        return _drafts(data, media_type, base, dataset, limits, split)
     except SyntaxError as error:
         if media_type != media_types.JSON_LD or _REMOTE_CONTEXT not in str(error):
             raise unreadable(error, _FORMATS[media_type], data) from None
-    return _with_contexts(data, base, dataset, limits)  # here, where the first parser and what it holds are gone
+    return _with_contexts(data, base, dataset, limits, split)  # here, where the first parser and what it holds are gone
 
 
-def _with_contexts(data: bytes, base: str, dataset: bool, limits: GateLimits) -> ParsedGraphs:
+def _with_contexts(data: bytes, base: str, dataset: bool, limits: GateLimits, split: str | None) -> ParsedGraphs:
     """Parse JSON-LD that names contexts by address."""
     try:
-        return _drafts(inline_contexts(data), media_types.JSON_LD, base, dataset, limits)
+        return _drafts(inline_contexts(data), media_types.JSON_LD, base, dataset, limits, split)
     except SyntaxError as error:
         if _REMOTE_CONTEXT in str(error):  # named by a key with other escapes
             reason = "it names a JSON-LD context by address, and contexts are never fetched"
@@ -74,7 +79,7 @@ def parsed_graphs(document: Document, graphs: ParsedGraphs) -> ParsedDocument:
     rejects = (
         Reject(document.source, each.stage, each.reason, each.hint, each.line, each.column) for each in graphs.faults
     )
-    return ParsedDocument(graphs.drafts, tuple(rejects))
+    return ParsedDocument(graphs.drafts, tuple(rejects), warnings=graphs.warnings)
 
 
 def parse_triples(data: bytes, media_type: str, base: str, limits: GateLimits) -> list[Triple]:
@@ -86,8 +91,30 @@ def parse_triples(data: bytes, media_type: str, base: str, limits: GateLimits) -
         raise unreadable(error, _FORMATS[media_type], data) from None
 
 
-def _drafts(data: bytes, media_type: str, base: str, dataset: bool, limits: GateLimits) -> ParsedGraphs:
+def cut_at_roots(
+    base: str, lines: list[bytes], split: str, source: bytes, limits: GateLimits, dataset: bool = False
+) -> ParsedGraphs:
+    """Return a draft for the description of each root in a document of these lines, and one for the rest, if any, or if
+    there is nothing else. Raises DocumentRejected."""
+    lines = sorted(set(lines))
+    roots = find_roots(lines, split, limits)
+    descriptions = Descriptions(lines, limits.expanded_bytes)
+    parts = {root: own for root in roots.named if (own := descriptions.of(root))}
+    if (rest := descriptions.rest()) or not parts:
+        parts[base] = parts.get(base, []) + rest
+    origin = Origin(base, len(parts))
+    drafts = (make_draft(graph, own, source, limits, dataset) for graph, own in parts.items())
+    return ParsedGraphs(tuple(draft._replace(origin=origin) for draft in drafts), warnings=roots.warnings())
+
+
+def _drafts(
+    data: bytes, media_type: str, base: str, dataset: bool, limits: GateLimits, split: str | None
+) -> ParsedGraphs:
     size = len(data) + len(base)
+    if split is not None:
+        quads = _quads(data, media_type, base)
+        lines = write_lines(quads if dataset else (quad.triple for quad in quads), size, limits, dataset)
+        return cut_at_roots(base, lines, split, data, limits, dataset)
     if dataset or media_type not in _NAMED:
         lines = write_lines(_quads(data, media_type, base), size, limits, dataset)
         return ParsedGraphs((make_draft(base, lines, data, limits, dataset),))

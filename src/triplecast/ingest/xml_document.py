@@ -38,7 +38,7 @@ from triplecast.ingest.feed_item import (
 from triplecast.ingest.feed_publications import publish_feed, publish_items
 from triplecast.ingest.feeds import absolute_link, read_feed
 from triplecast.ingest.gate import GateLimits
-from triplecast.ingest.rdf import make_draft, parse_rdf, parse_triples, write_lines
+from triplecast.ingest.rdf import cut_at_roots, make_draft, parse_rdf, parse_triples, parsed_graphs, write_lines
 from triplecast.ingest.xml_gate import RDF_NAMESPACE, XmlDocument, pass_xml
 from triplecast.model.publication import Reject
 
@@ -75,7 +75,8 @@ def parse_xml(
 
 def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> ParsedDocument:
     if RSS.encode() not in xml.data or document.dataset:
-        return ParsedDocument(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits).drafts)
+        graphs = parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits, document.split)
+        return parsed_graphs(document, graphs)
     triples = _feed_triples(xml.data, base, limits)
     if describes_feed(triples):
         feed = feed_iri(triples, base, named=document.graph is not None)
@@ -83,6 +84,8 @@ def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: Gate
         items = ((item_identity(subject, own, base), own) for subject, own in item_triples(triples, feed))
         return publish_items(document.source, items, xml.data, limits)
     lines = write_lines(triples, len(xml.data) + len(base), limits, dataset=False)
+    if document.split is not None:
+        return parsed_graphs(document, cut_at_roots(base, lines, document.split, xml.data, limits))
     return ParsedDocument((make_draft(base, lines, xml.data, limits),))
 
 

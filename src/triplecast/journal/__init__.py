@@ -1,19 +1,21 @@
 """The journal: the one durable, total order of everything that changes an answer."""
 
+from triplecast.journal.cutting import NOTHING_DROPPED, Acceptance, Accepted, Dropped
 from triplecast.journal.interface import JournalReader, RegistryChanges
 from triplecast.journal.journal import Journal
 from triplecast.journal.reader import JournalFile, Rejected
 from triplecast.journal.record import Clock, read_clock, system_clock, time_text
 from triplecast.journal.records import BYTES_AT_ONCE
-from triplecast.journal.writer import Acceptance, Accepted
 from triplecast.journal.writer_lock import read_address
 from triplecast.model.publication import FileState
 
 __all__ = [
     "BYTES_AT_ONCE",
+    "NOTHING_DROPPED",
     "Acceptance",
     "Accepted",
     "Clock",
+    "Dropped",
     "FileState",
     "Journal",
     "JournalFile",

@@ -9,6 +9,7 @@ from typing import Any
 
 from triplecast.errors import StorageFault
 from triplecast.journal.leases import read_leases
+from triplecast.journal.parts import read_parts
 from triplecast.journal.record import COUNTED, ENDS, Kind, attached_to, read_renewal, verify, verify_row
 from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
 from triplecast.model.subscription import EVERY
@@ -53,6 +54,9 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
         verify(crc, where, f"the entry of document {graph}", graph, (version, position, at), digest)
         documents[graph] = (version, position, at, digest)
     _compare(where, "document", replayed.documents, documents)
+    for document, graph, part in read_parts(database):
+        if part.position > replayed.position or graph not in documents:
+            raise StorageFault(where, f"it lacks what document {document} says of {graph}", RESTORE)
     live: dict[str, _Entry] = {}
     for name, id, crc in database.each("SELECT * FROM live"):
         verify(crc, where, f"the entry of subscription {name}", name, (id,))

@@ -20,13 +20,15 @@ class LastCommit(NamedTuple):
     """The last position that changed the registry."""
 
     def following(self, writing: Writing, first_end: int | None) -> LastCommit:
-        registry = max((row.position for row in writing.rows if row.kind in LEASED), default=self.registry)
+        registry = self.registry
+        if writing.changes_registry:
+            registry = max(row.position for row in writing.rows if row.kind in LEASED)
         return LastCommit(Position(writing.next - 1), writing.at, first_end, registry)
 
     def unread(self, new: NewRegistrations | None, writing: Writing) -> NewRegistrations | None:
         """Return what is new after the append that follows this commit."""
-        if not writing.added or any(row.kind != Kind.SUBSCRIPTION for row in writing.rows):
-            return new if all(row.kind not in LEASED for row in writing.rows) else None
+        if not writing.added or writing.kinds != {Kind.SUBSCRIPTION}:
+            return None if writing.changes_registry else new
         if new is None or new.upto != self.registry:
             return NewRegistrations(self.registry, writing.next - 1, [*writing.added])
         new.registrations.extend(writing.added)

@@ -46,7 +46,7 @@ class Kind(IntEnum):
     """number: the registration's id, name: its name. Written before anything else that happens after the end."""
     OPERATOR = 9
     """name: its IRI, body: JSON of how it is declared from now on. Written before a subscription that calls it."""
-    RESYNC = 10
+    RESYNC = 11
     """number: the registration's id, name: its name. Its present answer is told again."""
 
 
@@ -66,6 +66,10 @@ CREATE INDEX operator ON record(position) WHERE kind = 9;
 CREATE TABLE document(
     graph TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL, written_at INTEGER NOT NULL,
     digest BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE part(
+    document TEXT NOT NULL, graph TEXT NOT NULL, position INTEGER NOT NULL, digest BLOB NOT NULL, crc INTEGER NOT NULL,
+    PRIMARY KEY (document, graph)) WITHOUT ROWID;
+CREATE INDEX part_graph ON part(graph);
 CREATE TABLE live(name TEXT PRIMARY KEY, registration INTEGER NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE ended(registration INTEGER PRIMARY KEY, position INTEGER NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE lease(
@@ -92,9 +96,10 @@ INSERT INTO writer VALUES (1, 0, 0)""",
 )
 """``document`` (the latest version of each graph; no digest once removed), ``live``, ``ended`` (by cancellation or by a
 lease's end) and ``lease`` (of live registrations) repeat what the records say, in the same transaction, so that
-the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``file`` is the
-inbox watcher's own, ``content`` and ``attachment`` are those of `journal.operator_data`, as are ``answer`` and
-``statistic``. ``setting`` holds what was decided for the folder once, by name."""
+the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``part`` says
+which graphs documents that were cut hold (`journal.parts`). ``file`` is the inbox watcher's own, ``content`` and
+``attachment`` are those of `journal.operator_data`, as are ``answer`` and ``statistic``. ``setting`` holds what was
+decided for the folder once, by name."""
 
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 """What ends a registration."""
@@ -163,12 +168,19 @@ class Writing:
         self.next = Position(first)
         self.at = at
         self.rows: list[Row] = []
+        self.kinds: set[int] = set()
         self.added: list[Registration] = []
 
     def add(self, row: Row) -> Position:
         self.rows.append(row)
+        self.kinds.add(row.kind)
         self.next = Position(row.position + 1)
         return row.position
+
+    @property
+    def changes_registry(self) -> bool:
+        """Whether it may change which leases there are, or the registry."""
+        return not self.kinds.isdisjoint(LEASED)
 
 
 def row_of(
@@ -255,10 +267,15 @@ def checksum(text: str, numbers: tuple[int, ...], *blobs: bytes) -> int:
     return crc
 
 
-@lru_cache(maxsize=64)
 def time_text(at: int) -> str:
     """xsd:dateTime in UTC with microseconds."""
-    return f"{(_EPOCH + timedelta(microseconds=at)).isoformat(timespec='microseconds')}Z"
+    second, more = divmod(at, 1_000_000)
+    return f"{_second_text(second)}.{more:06d}Z"
+
+
+@lru_cache(maxsize=64)
+def _second_text(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).isoformat(timespec="seconds")
 
 
 JUMP = 60_000_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from triplecast.journal.record import checksum, verify
@@ -28,12 +29,16 @@ def latest_versions(database: SqliteFile, graphs: Iterable[str]) -> dict[str, La
     found: dict[str, LatestVersion] = {}
     for start in range(0, len(wanted), GRAPHS_AT_ONCE):
         some = wanted[start : start + GRAPHS_AT_ONCE]
-        marks = ", ".join("?" * len(some))
-        statement = f"SELECT graph, version, position, written_at, digest, crc FROM document WHERE graph IN ({marks})"
-        for graph, version, position, at, digest, crc in database.ask(statement, some):
+        for graph, version, position, at, digest, crc in database.ask(_statement(len(some)), some):
             verify(crc, database.where, f"the entry of document {graph}", graph, (version, position, at), digest)
             found[graph] = LatestVersion(version, position, at, digest)
     return found
+
+
+@cache
+def _statement(graphs: int) -> str:
+    marks = ", ".join("?" * graphs)
+    return f"SELECT graph, version, position, written_at, digest, crc FROM document WHERE graph IN ({marks})"
 
 
 def latest_version(database: SqliteFile, graph: str) -> LatestVersion | None:

@@ -6,20 +6,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, StorageFault
+from triplecast.journal.cutting import Acceptance, Accepted, CutDocuments, Dropped
 from triplecast.journal.interface import RegistryChanges, RegistrySlice
 from triplecast.journal.last_commit import Fresh, LastCommit, NewRegistrations
 from triplecast.journal.leases import drop_ended
 from triplecast.journal.operator_data import write_attachments
+from triplecast.journal.parts import has_parts
 from triplecast.journal.reader import JournalFile
 from triplecast.journal.record import (
     COUNTED,
     JOURNAL,
-    LEASED,
     REGISTRY_KINDS,
     Clock,
     Kind,
@@ -30,42 +31,19 @@ from triplecast.journal.record import (
     publication_row,
     read_clock,
     reject_row,
-    removal_row,
     row_of,
     system_clock,
     time_text,
 )
 from triplecast.journal.records import DATABASE, END, acknowledged
-from triplecast.journal.versions import LatestVersion, latest_version, latest_versions, write_latest
+from triplecast.journal.versions import LatestVersion, latest_versions, write_latest
 from triplecast.journal.writer_lock import WriterLock
-from triplecast.model.events import DocumentEvent, Removal
+from triplecast.model.events import DocumentEvent
 from triplecast.model.publication import Draft, FileState, Position, Publication, Reject
 from triplecast.model.subscription import Registration
 from triplecast.sqlite import SqliteFile
 from triplecast.storage_faults import RESTORE, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomies
-
-
-class Accepted(NamedTuple):
-    """What became of one draft."""
-
-    position: Position
-    graph: str
-    version: int
-    accepted_at: str
-    outcome: str
-    """``accepted``, or ``unchanged``: then position, version and time are those of the equal latest version."""
-    labels: str
-    """Of its blank nodes, as in `Draft`: ``input`` when the work bound of canonical labels was hit."""
-
-
-class Acceptance(NamedTuple):
-    """What one transaction of `Journal.commit_documents` wrote."""
-
-    accepted: list[Accepted]
-    """One for each draft, in order."""
-    rejected: list[Position]
-    """The position of each reject, in order."""
 
 
 class JournalWriter(JournalFile):
@@ -89,6 +67,8 @@ class JournalWriter(JournalFile):
         self._last: LastCommit | None = None
         self._fresh: Fresh | None = None
         self._new: NewRegistrations | None = None
+        self._has_parts: bool | None = None
+        """Whether a document may hold what it was cut into, once that was looked up."""
         self._taxonomies: tuple[int, Taxonomies] | None = None
         """Those that publications beyond a position are matched with, as long as no other is loaded."""
         self.former = former
@@ -119,9 +99,7 @@ class JournalWriter(JournalFile):
             mark = acknowledged(folder)
             if mark.position and not has_content(folder / DATABASE):
                 raise StorageFault(str(folder / DATABASE), f"it is missing, and held {mark.position} records", RESTORE)
-            database = opened.enter_context(closing(SqliteFile.writer(folder / DATABASE, JOURNAL)))
-            if former is not None:
-                database.settle(former)
+            database = opened.enter_context(closing(SqliteFile.writer(folder / DATABASE, JOURNAL, former)))
             try:
                 JournalFile(database).check_last(mark)
             except StorageFault:
@@ -215,13 +193,18 @@ class JournalWriter(JournalFile):
                 known = self._taxonomies = after, found
             return known[1]
 
+    def has_registry_changes(self, after: int) -> bool:
+        """Whether the registry may have changed at positions beyond `after`."""
+        last = self._last
+        return last is None or last.registry > after
+
     def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
         last = self._last
         new = self._new
         if last is not None and new is not None and new.is_all(after, upto, most, last):
             self._new = None
             yield RegistrySlice(RegistryChanges(new.registrations, []), upto)
-        elif last is None or after == 0 or last.registry > after:
+        elif after == 0 or self.has_registry_changes(after):
             yield from super().registry_slices(after, upto, most)
 
     def _forget(self) -> None:
@@ -243,18 +226,34 @@ class JournalWriter(JournalFile):
         """Drafts, rejects and the state of the files they came from, in one transaction, so that a file is taken once.
 
         Versions of a graph count 1, 2, …; a draft whose digest is that of the graph's latest version, in this call or
-        before, gets no record. All drafts of a call have one acceptance time. `gone` are files to forget.
+        before, gets no record. A graph that a document was cut into, and no document holds any more, is removed. All
+        drafts of a call have one acceptance time. `gone` are files to forget.
         """
         with self._append() as writing:
-            accepted = self._accept(writing, drafts)
+            if self._has_parts is None:
+                self._has_parts = has_parts(self._database)
+            if self._has_parts or any(draft.origin for draft in drafts):
+                self._has_parts = True
+                accepted, dropped = self._documents(writing).accept(drafts)
+            else:
+                accepted, dropped = self._accept(writing, drafts), {}
             rejected = [writing.add(reject_row(writing.next, reject, writing.at)) for reject in rejects]
             if sources or gone:
                 _write_files(self._database, sources or {}, gone)
-        if writing.rows and not any(draft.attachments for draft in drafts):
+        if writing.rows and not any(draft.attachments for draft in drafts) and not dropped:
             self._fresh = Fresh(
                 writing.rows[0].position - 1, writing.next - 1, _published(drafts, accepted, writing.rows)
             )
-        return Acceptance(accepted, rejected)
+        return Acceptance(accepted, rejected, dropped)
+
+    def _documents(self, writing: Writing) -> CutDocuments:
+        def read(position: int) -> Publication:
+            row = next((row for row in writing.rows if row.position == position), None)
+            found = self.bodies([position])[position] if row is None else self._event(row)
+            assert isinstance(found, Publication)
+            return found
+
+        return CutDocuments(self._database, writing, lambda drafts: self._accept(writing, drafts), read)
 
     def _accept(self, writing: Writing, drafts: Sequence[Draft]) -> list[Accepted]:
         """Add the records of drafts that are new versions."""
@@ -276,15 +275,11 @@ class JournalWriter(JournalFile):
         write_latest(self._database, changed)
         return accepted
 
-    def remove(self, graph: str) -> Removal | None:
-        """Record the removal of the graph's current document; None, and no record, where it has none."""
+    def remove(self, graph: str) -> Dropped:
+        """Record the removal of the graph's current document, and of what a document of this name was cut into; nothing
+        where there is neither."""
         with self._append() as writing:
-            known = latest_version(self._database, graph)
-            if known is None or not known.digest:
-                return None
-            position = writing.add(removal_row(writing.next, graph, known.version, writing.at, known.position))
-            write_latest(self._database, {graph: LatestVersion(known.version, position, writing.at, b"")})
-            return Removal(position, graph, known.version, time_text(writing.at), known.position)
+            return self._documents(writing).remove(graph)
 
     # ---- appending --------------------------------------------------------------------------------------------------
 
@@ -304,13 +299,12 @@ class JournalWriter(JournalFile):
                 first_end = last.first_end
                 if writing.rows:
                     self._database.run("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", writing.rows)
-                    self._database.run("UPDATE writer SET written_at = ?", [(writing.at,)])
-                    kinds = {row.kind for row in writing.rows}
-                    if not kinds.isdisjoint(COUNTED):
+                    self._database.run("UPDATE writer SET written_at = ?", ((writing.at,),))
+                    if not writing.kinds.isdisjoint(COUNTED):
                         self._write_counts(writing.rows)
-                    if not kinds.isdisjoint(LEASED):
+                    if writing.changes_registry:
                         first_end = self._read_first_end()
-                    if Kind.TAXONOMY in kinds:
+                    if Kind.TAXONOMY in writing.kinds:
                         taxonomies = None
                 reach("journal.appended")
             if writing.rows and self._end is not None:

@@ -41,8 +41,21 @@ FIRST = (
 )
 """Units that every match needs, the longest first."""
 
-LATER = ("entailment", "ranking", "unfold", "wordbank", "chains", "undecided", "termbank", "triples", "livetriples")
-"""Units for entailment, full text, merges of the index, schedules of operators, and the store."""
+LATER = (
+    "entailment",
+    "ranking",
+    "unfold",
+    "wordbank",
+    "chains",
+    "undecided",
+    "termbank",
+    "triples",
+    "livetriples",
+    "timeline",
+    "stored_views",
+    "differing",
+)
+"""Units for entailment, full text, merges of the index, schedules of operators, the store, and standing answers."""
 
 _COMMAND = (sys.executable, "-m", "triplecast.kernels")
 _MOST_PROCESSES = 4

@@ -33,7 +33,16 @@ from triplecast.match.closures import (
 from triplecast.match.views import find_identity
 from triplecast.model.entailment import FUNCTION_MARKS, Entailment, EntailmentMode, Mark
 from triplecast.model.match import Pairs
-from triplecast.taxonomy import TRIPLES_LIMIT, Classes, EntailmentTooLarge, Schema, Taxonomy, entail
+from triplecast.taxonomy import (
+    TRIPLES_LIMIT,
+    Classes,
+    EntailmentTooLarge,
+    Schema,
+    Statements,
+    Taxonomy,
+    entail,
+    holders,
+)
 from triplecast.taxonomy.taxonomy import NUMBERED
 from triplecast.terms.values import ValueClass
 
@@ -274,10 +283,11 @@ def _schema(terms: Terms, closures: Closures) -> Schema[int]:
 
 
 def _function_marks(closures: Closures, schema: Schema[int], stated: Sequence[_Triple]) -> Iterator[_Triple]:
-    classes = Classes(stated, schema)
+    statements = Statements(stated, schema)
+    classes = Classes(statements, schema)
     for mark in FUNCTION_MARKS.values():
         for other in sorted(closures.wanted[mark]):
-            for node in classes.holders(mark, other):
+            for node in holders(statements, classes, mark, other):
                 yield node, closures.marks[mark], other
 
 

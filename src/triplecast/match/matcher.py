@@ -13,15 +13,16 @@ from triplecast.evaluate import Evaluator
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Segment, Snapshot
 from triplecast.kernels.render import join_sheets
-from triplecast.kernels.single import current_reading
+from triplecast.kernels.resolve import current_hash_mask
+from triplecast.kernels.views import Views
 from triplecast.kernels.words import pad
 from triplecast.match.answer_limit import NO_ROOM_TO_WAIT, AnswerLimit, only_rows
 from triplecast.match.entailed import ClosureCache
 from triplecast.match.members import BatchMatches
 from triplecast.match.resolve import Resolution, Resolved
 from triplecast.match.segment import Scratch, Validity, encode_batch
-from triplecast.match.segment_matches import match_one, match_segment, match_single
-from triplecast.match.views import scan_views
+from triplecast.match.segment_matches import match_one, match_segment, match_single, match_views_at_once
+from triplecast.match.views import scan_views, views_since, views_upto
 from triplecast.model.entailment import EntailmentMode
 from triplecast.model.match import ANSWER_LIMITS, AnswerLimits, MatchedBatch, MatchRows, MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, NO_OPEN_ROWS, OpenRows
@@ -103,6 +104,37 @@ class Matcher:
             if not publications:
                 return
 
+    def match_views(
+        self, snapshot: Snapshot, views: Views, publications: Sequence[Publication]
+    ) -> Iterator[tuple[int, MatchedBatch]]:
+        """What matches sound views of publications, whose texts are not read, where the index decides all subscriptions
+        without entailment. Pieces as those of `match_pieces`, each with the number of its first publication."""
+        first = 0
+        while first < len(publications):
+            batch = self._find_in_views(snapshot, views_since(views, first), publications[first:])
+            matched = self._resolve_batch(batch, NO_TAXONOMIES)
+            yield first, matched
+            first += matched.stats.publications
+
+    def _find_in_views(self, snapshot: Snapshot, views: Views, publications: Sequence[Publication]) -> BatchMatches:
+        batch, validity = BatchMatches(publications, self.limits), Validity(snapshot, publications)
+        try:
+            mask = current_hash_mask()
+            for segment in snapshot.segments:
+                scratch = self._scratch_of(segment)
+                if not match_views_at_once(segment, views, scratch, mask, validity, batch):
+                    (read,) = encode_batch([segment], views)
+                    match_segment(read, scratch, self._plans, validity, batch)
+                if not batch.upto:
+                    batch = BatchMatches(publications[:1], self.limits)
+                    reads = [*encode_batch(snapshot.segments, views_upto(views, 1))]
+                    match_one(reads, self._scratch_of, self._plans, validity, batch)
+                    break
+        except BaseException:
+            self._scratch.clear()  # a kernel without memory leaves its marks there
+            raise
+        return batch
+
     def _find(self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies) -> BatchMatches:
         """What the index finds, of as many publications as there is room for."""
         try:
@@ -132,10 +164,10 @@ class Matcher:
 
     def _find_singly(self, segments: Sequence[Segment], validity: Validity, batch: BatchMatches) -> list[Segment]:
         """Match one publication with the segments that it can be matched with in a call each; return the others."""
-        text, reading, others = pad([batch.publications[0].quads]), current_reading(), list[Segment]()
+        text, mask, others = pad([batch.publications[0].quads]), current_hash_mask(), list[Segment]()
         for segment in segments:
             plain = segment.mode is EntailmentMode.PLAIN
-            if not plain or not match_single(segment, text, self._scratch_of(segment), reading, validity, batch):
+            if not plain or not match_single(segment, text, self._scratch_of(segment), mask, validity, batch):
                 others.append(segment)
         return others
 

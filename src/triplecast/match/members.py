@@ -115,12 +115,13 @@ class BatchMatches:
 
     def count(self, matched: MatchedRuns) -> None:
         """Count the work of a segment's kernels."""
-        self.add_counts(matched.counts, len(matched.subscription))
+        keys, touched, joins, _ = matched.counts.tolist()
+        self.add_counts(keys, touched, joins, len(matched.subscription))
 
-    def add_counts(self, counts: I64, pairs: int) -> None:
+    def add_counts(self, keys: int, touched: int, joins: int, pairs: int) -> None:
         """Count work (`MatchedRuns.counts`) that found so many pairs."""
-        (keys, touched, joins), (more_keys, more_touched, more_joins, _) = self._work, counts.tolist()
-        self._work = keys + more_keys, touched + more_touched, joins + more_joins
+        before = self._work
+        self._work = before[0] + keys, before[1] + touched, before[2] + joins
         self.pairs += pairs
 
     @property

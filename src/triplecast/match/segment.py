@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.index import Segment, Snapshot
+from triplecast.kernels.characters import character_tables
 from triplecast.kernels.join import match_views, repeat_publications
 from triplecast.kernels.layout import I32, I64, U8, Encoded
 from triplecast.kernels.rows import collect_sheets
 from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.kernels.sheets import SheetLimits, Sheets
-from triplecast.kernels.single import SegmentArrays
+from triplecast.kernels.single import SegmentArrays, pack
 from triplecast.kernels.views import Views
 from triplecast.kernels.wordbank import cut_texts, no_words
 from triplecast.match.entailed import EntailedBatch, ReadViews
@@ -43,7 +44,8 @@ class Scratch:
         self.weight: I64 = np.array([0 if role is None else PART_WEIGHT for role in segment.tables.roles], np.int64)
         """`SheetLimits.weight`"""
         tables = segment.tables
-        self.arrays = SegmentArrays(tables.index, tables.dictionary, segment.places, tables.answers)
+        arrays = SegmentArrays(tables.index, tables.dictionary, segment.places, tables.answers, self.weight)
+        self.packed = pack(arrays, self.work, character_tables())
         self._members: Members | None = None
 
     def members(self, segment: Segment, plans: ResidualPlans) -> Members:

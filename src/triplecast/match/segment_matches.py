@@ -13,7 +13,7 @@ from triplecast.kernels.render import render_sheets, write_rows
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.kernels.runs import MatchedRuns
 from triplecast.kernels.sheets import SheetLimits, Sheets
-from triplecast.kernels.single import Reading, match_text
+from triplecast.kernels.single import SingleRows, match_at_once, match_text
 from triplecast.kernels.views import Views
 from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.kernels.words import Text
@@ -96,20 +96,38 @@ def _add_rows(
 
 
 def match_single(
-    segment: Segment, text: Text, scratch: Scratch, reading: Reading, validity: Validity, batch: BatchMatches
+    segment: Segment, text: Text, scratch: Scratch, mask: np.uint64, validity: Validity, batch: BatchMatches
 ) -> bool:
     """Do the same for the one publication of a batch, whose padded `text` has no named graphs, where each pair matches
-    by its own sheet, and there is room; whether that is so. Otherwise nothing is added."""
-    limits = SheetLimits(max(0, batch.limits.publication - batch.bytes), PAIR_BYTES, scratch.weight, ALL)
-    found = match_text(text, scratch.arrays, limits, scratch.reserve(1), reading)
-    pairs = len(found.member)
-    if not found.whole or pairs > batch.limits.pairs - batch.pairs:
+    by its own sheet, and there is room; whether that is so. Otherwise nothing is added. `mask`: the bits of a hash that
+    count."""
+    scratch.reserve(1)
+    found = match_text(text, scratch.packed, _room(batch), PAIR_BYTES, mask)
+    return _add_found(found, segment, validity, batch)
+
+
+def match_views_at_once(
+    segment: Segment, views: Views, scratch: Scratch, mask: np.uint64, validity: Validity, batch: BatchMatches
+) -> bool:
+    """Do the same for sound views."""
+    scratch.reserve(len(views.mode))
+    found = match_at_once(views, scratch.packed, _room(batch), PAIR_BYTES, mask)
+    return _add_found(found, segment, validity, batch)
+
+
+def _room(batch: BatchMatches) -> int:
+    return max(0, batch.limits.publication - batch.bytes)
+
+
+def _add_found(found: SingleRows, segment: Segment, validity: Validity, batch: BatchMatches) -> bool:
+    publication, member, sheet, offsets, written, whole, size, keys, touched, joins = found
+    pairs = len(member)
+    if not whole or pairs > batch.limits.pairs - batch.pairs:
         return False
-    batch.add_counts(found.counts, pairs)
+    batch.add_counts(keys, touched, joins, pairs)
     if pairs:
-        registration = segment.tables.registrations[found.member]
-        rows = MatchRows(np.zeros(pairs, np.int32), registration, found.sheet, found.offsets, found.text)
-        _add_part(rows, found.bytes, validity, batch)
+        registration = segment.tables.registrations[member]
+        _add_part(MatchRows(publication, registration, sheet, offsets, written), size, validity, batch)
     return True
 
 

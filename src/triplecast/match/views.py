@@ -52,6 +52,26 @@ def _split_datasets(views: Views, scanned: ScannedBatch, dataset: Sequence[bool]
     )
 
 
+def views_since(views: Views, first: int) -> Views:
+    """The views of the publications from this one on, which are numbered from 0 then."""
+    start = int(np.searchsorted(views.publication, first))
+    if not first and not start:
+        return views
+    publication, spans = views.publication[start:] - np.int32(first), np.ascontiguousarray(views.spans[start:])
+    return views._replace(publication=publication, mode=views.mode[start:], offsets=views.offsets[start:], spans=spans)
+
+
+def views_upto(views: Views, stop: int) -> Views:
+    """The views of the publications before this one."""
+    end = int(np.searchsorted(views.publication, stop))
+    return views._replace(
+        publication=views.publication[:end],
+        mode=views.mode[:end],
+        offsets=views.offsets[: end + 1],
+        spans=views.spans[:end],
+    )
+
+
 _NO_EXTRAS = np.zeros((0, 2), np.float64)
 
 

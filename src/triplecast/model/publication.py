@@ -13,6 +13,15 @@ Attachments: TypeAlias = tuple[tuple[str, bytes], ...]
 """Bytes that came with a publication for operators (pictures, sound, texts), by IRI, in order."""
 
 
+class Origin(NamedTuple):
+    """The document that a publication was cut from (`split`)."""
+
+    document: str
+    """Its IRI."""
+    parts: int
+    """Publications that it was cut into, which follow each other."""
+
+
 class Draft(NamedTuple):
     """A parsed publication, before the journal gives it a version (semantics 2)."""
 
@@ -28,6 +37,7 @@ class Draft(NamedTuple):
     dataset: bool = False
     """Whether it is a dataset with its graphs as published."""
     attachments: Attachments = ()
+    origin: Origin | None = None
 
     def with_attachments(self, attachments: Attachments) -> Draft:
         """Return the same publication with attachments; other attachments are other content."""
@@ -68,7 +78,7 @@ class Reject:
     source: str
     """The user's name for it: a path relative to the inbox, or an id."""
     stage: str
-    """``gate``, ``parse``, ``feed`` or ``sandbox``."""
+    """``gate``, ``parse``, ``feed``, ``split`` or ``sandbox``."""
     reason: str
     """The problem: what was found, and what was expected."""
     hint: str

@@ -82,8 +82,10 @@ class OutboxBatch:
             raise ValueError("positions of an outbox batch must increase")
         check_changes(self.change)
         position, registration = self.position, self.registration
-        alike = position[1:] == position[:-1]
-        if not ((position[1:] > position[:-1]) | (alike & (registration[1:] > registration[:-1]))).all():
+        rising, alike = registration[1:] > registration[:-1], position[1:] == position[:-1]
+        if not alike.all():
+            rising = (position[1:] > position[:-1]) | (alike & rising)
+        if not rising.all():
             raise ValueError("rows of an outbox batch must be sorted by position and registration, each pair once")
         pairs = {pair.position for pair in (*self.undecided, *self.awaited)}
         if not {*distinct(self.position), *pairs} <= {each.position for each in self.publications}:

@@ -54,10 +54,21 @@ def digests_of(batch: OutboxBatch) -> NDArray[np.uint64]:
     starts = _starts(batch)
     if starts[-1] == 0:
         return np.zeros(len(starts) - 1, np.uint64)
-    offsets, text = np.require(batch.offsets, requirements="W"), np.require(batch.bindings, requirements="W")
-    sheet = np.require(batch.sheet, requirements="W")  # writable, as the kernel was compiled for
-    digests = digest_rows(starts, RowColumns(batch.registration, batch.change, sheet, offsets, text))
-    return np.where(starts[1:] > starts[:-1], digests, np.uint64(0))
+    rows = RowColumns(
+        _writable(batch.registration),
+        _writable(batch.change),
+        _writable(batch.sheet),
+        _writable(batch.offsets),
+        _writable(batch.bindings),
+    )
+    digests = digest_rows(starts, rows)
+    digests[starts[1:] == starts[:-1]] = 0
+    return digests
+
+
+def _writable(column: NDArray[_Number]) -> NDArray[_Number]:
+    """The column as the kernel was compiled for."""
+    return column if column.flags.writeable else column.copy()
 
 
 def write_chunk(batch: OutboxBatch, digests: NDArray[np.uint64]) -> bytes:
@@ -140,6 +151,8 @@ def _places(registrations: I64, bits: int) -> I64:
 
 def _starts(batch: OutboxBatch) -> NDArray[np.int64]:
     """[publications + 1] the first row of each."""
+    if len(batch.publications) == 1:
+        return np.array([0, len(batch.position)], np.int64)
     starts = np.zeros(len(batch.publications) + 1, np.int64)
     starts[1:] = np.searchsorted(batch.position, [name.position for name in batch.publications], side="right")
     return starts

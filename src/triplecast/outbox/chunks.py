@@ -36,6 +36,8 @@ LEVELS = (4 << 10, 256 << 10)
 """`MERGED` last chunks of fewer bytes become one."""
 MERGED = 64
 _REMEMBERED = MERGED * len(LEVELS)
+_KEPT_BYTES = 1 << 20
+"""Of the last chunks, which are kept until they are merged."""
 _NUMBERED = "number, first, last, first_position, last_position, late, body_crc"
 _NUMBERS = struct.Struct("<qqqqqq")
 
@@ -52,12 +54,21 @@ class Chunked(NamedTuple):
     filter: bytes
     """`chunk.registration_filter`"""
     body: bytes
+    content: ChunkContent
 
     @classmethod
     def of(cls, batch: OutboxBatch, digests: NDArray[np.uint64], late: bool = False) -> Chunked:
         first, last = batch.publications[0].position, batch.publications[-1].position
         filter = registration_filter(batch.registration)
-        return cls(len(batch.position), first, last, late, filter, write_chunk(batch, digests))
+        body = write_chunk(batch, digests)
+        return cls(len(batch.position), first, last, late, filter, body, ChunkContent(batch, digests))
+
+
+class ChunkContent(NamedTuple):
+    """What the body of a chunk says."""
+
+    batch: OutboxBatch
+    digests: NDArray[np.uint64]
 
 
 class StoredChunk(NamedTuple):
@@ -137,10 +148,15 @@ class ChunkWriter:
         """Number of the last chunk."""
         self._sizes: list[int] | None = None
         """In bytes, of the last chunks that may be merged, the last one last."""
+        self._kept: dict[int, tuple[int, Chunked]] = {}
+        """First sequence and content of the last ones by number, in order: they need not be read back to be merged."""
+        self._kept_bytes = 0
 
     def forget(self) -> None:
-        """Forget what a transaction that failed may have left here."""
+        """Forget what a transaction that failed, or one that pruned, may have left here."""
         self._sizes = None
+        self._kept.clear()
+        self._kept_bytes = 0
 
     def append(self, first: int, chunks: Iterable[Chunked]) -> int:
         """Insert chunks with notifications from sequence `first`; return the next sequence."""
@@ -169,19 +185,38 @@ class ChunkWriter:
         body_crc = zlib.crc32(chunk.body)
         row = self._last, *numbers, body_crc, chunk.filter, _checksum(numbers, chunk.filter, body_crc), chunk.body
         self._database.run(f"INSERT INTO chunk({_NUMBERED}, filter, crc, body) VALUES ({'?, ' * 9}?)", [row])
+        self._kept[self._last] = first, chunk
+        self._kept_bytes += len(chunk.body)
+        while self._kept_bytes > _KEPT_BYTES or len(self._kept) > _REMEMBERED:
+            self._take(next(iter(self._kept)))
 
     def _merge(self, count: int) -> list[int]:
         """Put one chunk in the place of the last `count`; return its size. Damaged ones stay as they are."""
         after = self._last - count
         try:
-            chunks = [*read_chunks(self._database, "WHERE number > ? ORDER BY number", (after,))]
+            first, contents = self._read_last(after)
         except StorageFault:
             return []
-        contents = [chunk.content for chunk in chunks if chunk.content is not None]
-        batch = OutboxBatch.joined([content.batch() for content in contents])
+        batch = OutboxBatch.joined([content.batch for content in contents])
         merged = Chunked.of(batch, np.concatenate([content.digests for content in contents]))
         self._database.run("DELETE FROM chunk WHERE number > ?", [(after,)])
         self._last = after
         reach("outbox.chunks-merged")
-        self._insert(chunks[0].first, merged)
+        self._insert(first, merged)
         return [len(merged.body)]
+
+    def _read_last(self, after: int) -> tuple[int, list[ChunkContent]]:
+        """The first sequence and the contents of the chunks beyond number `after`, which are kept no longer."""
+        kept = [self._take(number) for number in range(after + 1, self._last + 1)]
+        known = [each for each in kept if each is not None]
+        if len(known) == len(kept):
+            return known[0][0], [chunk.content for _, chunk in known]
+        chunks = [*read_chunks(self._database, "WHERE number > ? ORDER BY number", (after,))]
+        contents = [chunk.content for chunk in chunks if chunk.content is not None]
+        return chunks[0].first, [ChunkContent(content.batch(), content.digests) for content in contents]
+
+    def _take(self, number: int) -> tuple[int, Chunked] | None:
+        """What is kept of a chunk, no longer."""
+        found = self._kept.pop(number, None)
+        self._kept_bytes -= len(found[1].body) if found else 0
+        return found

@@ -71,7 +71,7 @@ class NumberRanges(NamedTuple):
 
     def without(self, numbers: I64) -> I64:
         """Return those of ascending `numbers` that are in none."""
-        if not len(self.last):
+        if not (len(self.last) and len(numbers)):
             return numbers
         at = np.minimum(np.searchsorted(self.last, numbers), len(self.last) - 1)
         return numbers[(numbers < self.first[at]) | (numbers > self.last[at])]

@@ -110,9 +110,7 @@ class Outbox(OutboxReader):
             found = f"it is missing, and held notifications up to {mark[2]}"
             raise StorageFault(str(path), found, f"restore it from a copy, or delete {END}: then all is matched again")
         with ExitStack() as opened:
-            database = opened.enter_context(closing(SqliteFile.writer(path, OUTBOX)))
-            if former is not None:
-                database.settle(former)
+            database = opened.enter_context(closing(SqliteFile.writer(path, OUTBOX, former)))
             state = OutboxFile(database).state
             try:
                 check_mark(database.where, state, mark)
@@ -240,6 +238,7 @@ class Outbox(OutboxReader):
         upto, before = row_number(upto, "the sequence to prune to"), self.state.pruned
         while True:
             with self._write():
+                self._chunk_writer.forget()
                 state = self.state
                 after = prune(self._database, state, min(upto, state.sequence))
                 self._write_state(after)
@@ -313,7 +312,6 @@ class Outbox(OutboxReader):
         state = self._state
         if state.progress < state.told or upto < state.told or (after is not None and after < state.told):
             return False
-        self._check_writer()
         self._state = state._replace(told=upto, progress=upto)
         self._passed = upto
         self._unsynced += 1

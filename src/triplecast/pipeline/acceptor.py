@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from triplecast.crash_points import reach
 from triplecast.ingest import ParsedDocument, Parser
+from triplecast.ingest.document import cut_at
 from triplecast.ingest.inbox import InboxFile, Look, describe_ignored, list_arrived, scan_inbox
 from triplecast.ingest.inbox_files import DocumentGroup, is_whole, overrun, read_groups, seconds_to_next_try
 from triplecast.journal import Journal
@@ -47,12 +48,14 @@ class Acceptor:
         dataset: bool,
         report: Callable[[Reject | str], None],
         committed: Callable[[], None] = lambda: None,
+        split: str | None = None,
     ) -> None:
         """`committed` is called after each commit."""
         self._inbox = inbox
         self._journal = journal
         self._parser = parser
         self._dataset = dataset
+        self._split = split
         self._report = report
         self._committed = committed
         self._known = dict(journal.sources())
@@ -91,7 +94,7 @@ class Acceptor:
         with ThreadPoolExecutor(1, "triplecast-parsing") as parsing:
             pending: tuple[DocumentGroup, Future[list[ParsedDocument]]] | None = None
             for group in read_groups(self._inbox, ready, self._known, self._dataset):
-                following = (group, parsing.submit(self._parser.parse, group.documents))
+                following = (group, parsing.submit(self._parser.parse, cut_at(group.documents, self._split)))
                 if pending is not None:
                     self._commit(now, *pending)
                 pending = None if stop.is_set() else following

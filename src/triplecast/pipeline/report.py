@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from queue import Empty, SimpleQueue
 
@@ -20,7 +20,7 @@ from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.sink import Matched
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.lines import SubscriptionFault
-from triplecast.registry.registry import Registry
+from triplecast.registry.registry import Registry, standing_registrations
 
 Notice = Reject | SubscriptionFault | UndecidedPair | str
 
@@ -153,8 +153,9 @@ class ProgressReporter:
         self.report(Phase.ENDING)
         left = self._journal.count_publications(self._outbox.told) + self._outbox.count_pending()
         taken, matched = self._acceptor.taken, self._matched
+        standing = sum(1 for _ in standing_registrations(self._journal))
         return Summary(
-            subscriptions=len(self._registry.index.snapshot),
+            subscriptions=len(self._registry.index.snapshot) + standing,
             accepted=taken.accepted,
             unchanged=taken.unchanged,
             publications=matched.publications,
@@ -170,7 +171,7 @@ class ProgressReporter:
             left=left,
             ignored_subscriptions=self._files.ignored,
             warnings=self._files.warnings,
-            live=take_census(self._registry.index.snapshot),
+            live=replace(take_census(self._registry.index.snapshot), repository=standing),
             work=matched.work,
         )
 

@@ -19,6 +19,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from triplecast.driver import Driver, open_outbox
+from triplecast.engine.querying import Querying
 from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser
@@ -27,6 +28,8 @@ from triplecast.ingest.document_files import check_broader
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
 from triplecast.kernels.compiling import FIRST, compile_kernels, warm
+from triplecast.languages.roots import read_split
+from triplecast.match import Matcher
 from triplecast.model.match import Learnt
 from triplecast.model.operators import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
@@ -42,7 +45,7 @@ from triplecast.pipeline.stages import Stage
 from triplecast.registry.control import ControlServer
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.files import find_subscription_files
-from triplecast.registry.registry import Registry, refuse_repository_scope, settle_documents
+from triplecast.registry.registry import Registry, settle_documents
 from triplecast.registry.requests import Requests
 from triplecast.registry.taxonomy_files import TaxonomyFiles
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
@@ -78,6 +81,8 @@ class Sources:
     """RDF files, and folders of them."""
     broader: bool
     """Whether `skos:broader` is read as a hierarchy too."""
+    split: str | None
+    """A class or a query: each of its instances or results is a publication (docs/split-documents.md)."""
 
     def __init__(
         self,
@@ -86,8 +91,9 @@ class Sources:
         dataset: bool = False,
         taxonomy: Paths = (),
         broader: bool = False,
+        split: str | None = None,
     ) -> None:
-        values = (_paths(subscriptions), Path(inbox), dataset, _paths(taxonomy), broader)
+        values = (_paths(subscriptions), Path(inbox), dataset, _paths(taxonomy), broader, split and read_split(split))
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
         check_broader(self.taxonomy, broader)
@@ -128,7 +134,6 @@ def run(
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(output))
         outbox = closing.enter_context(open_outbox(output, journal))
-        refuse_repository_scope(journal)
         settle_documents(journal, sources.dataset)
         known = settle_operators(journal, declared)
         stage = Stage(output, known, schedule, search_path(each.module for each in known))
@@ -157,7 +162,11 @@ class _Run:
         self._journal = journal
         self._outbox = outbox
         self.horizon = horizon = MovingHorizon()
-        self.sink = Sink(Driver(journal, outbox), outbox, horizon.learn, self.notices.put, keep_statistics(journal))
+        self._matcher = Matcher()
+        self._querying = Querying(journal, self._matcher)
+        driver = Driver(journal, outbox, journal.has_repository_scope)
+        keep = keep_statistics(journal)
+        self.sink = Sink(driver, outbox, horizon.learn, self.notices.put, keep, self._querying.changes)
         index = IndexWriter(SegmentFolder(stage.folder / INDEX, journal.sole))
         self._upkeep = IndexUpkeep(
             index, journal, lambda: outbox.progress, horizon.cover_snapshot, lambda: stage.operators
@@ -166,7 +175,9 @@ class _Run:
         self._files = FileSource(sources.subscriptions, self._registry, journal, self.notices.put)
         self._taxonomy = TaxonomyFiles(sources.taxonomy, sources.broader, journal, self.notices.put)
         self._taxonomy.start()
-        self._acceptor = Acceptor(sources.inbox, journal, parser, sources.dataset, self.notices.put, horizon.wake)
+        self._acceptor = Acceptor(
+            sources.inbox, journal, parser, sources.dataset, self.notices.put, horizon.wake, sources.split
+        )
         self._control: ControlServer | None = None
         self._reporter = ProgressReporter(
             caller, self.notices, journal, outbox, self._registry, self._files, self._acceptor, self.sink.matched
@@ -183,17 +194,22 @@ class _Run:
         if self._control is not None:
             self._control.close()
         self._upkeep.close()
+        self._querying.close()
+        self._matcher.close()
 
     def follow(self, spark: SparkSide) -> Summary:
         """Run until stopped, or with `once` until done; raise what the first failing thread raised."""
         began = time.monotonic()
         with ThreadPoolExecutor(3, "triplecast") as threads:
             tasks = [threads.submit(self._register, spark), threads.submit(self._accept)]
-            if not self._once or self._pending() or self._acceptor.has_work():
+            works = not self._once or self._acceptor.has_work()
+            if works:
                 tasks.append(threads.submit(spark.work))
             try:
                 while not self._stop.wait(0.05) and not self._done():
                     raise_failure(tasks)
+                    if not works and self._registered.is_set() and (works := self._pending()):
+                        tasks.append(threads.submit(spark.work))
                     self._reporter.report(Phase.RUNNING if spark.running else Phase.STARTING)
             finally:
                 self._reporter.report(Phase.ENDING)
@@ -282,8 +298,10 @@ class _Run:
         return self._once and self._drained.is_set() and not self._pending()
 
     def _pending(self) -> bool:
-        """Whether the journal holds a publication beyond the outbox's progress, or a pending pair whose operators were
-        not tried in this run."""
+        """Whether the journal holds a publication beyond the outbox's progress, with subscriptions of repository scope
+        any other event, or a pending pair whose operators were not tried in this run."""
+        if self._journal.has_repository_scope and self._outbox.told < self._journal.head():
+            return True
         beyond = self._journal.documents(self._outbox.told, self._journal.head(), 1)
         return bool(beyond) or self.sink.has_pending()
 

@@ -13,11 +13,15 @@ import pyarrow as pa
 
 from triplecast.crash_points import reach
 from triplecast.driver import Driver
+from triplecast.engine.answers import answers_batch
 from triplecast.errors import TriplecastError
-from triplecast.model.match import Learnt, MatchStats
+from triplecast.incremental import EventAnswers
+from triplecast.model.match import ANSWER_LIMITS, Learnt, MatchStats
 from triplecast.outbox import Committed, OutboxBatch, OutboxReader, UndecidedPair
 from triplecast.pipeline.rows import from_arrow, learnt_of, parts_of, results_of, work_of
 
+EVENTS_AT_ONCE = 1_000
+"""Events whose answers are found before it is looked how much they take."""
 REPORTED_PAIRS = 20
 """Undecided pairs of one batch that are reported one by one; all are in the outbox."""
 
@@ -73,13 +77,17 @@ class Sink:
         learn: Callable[[int, int, float], None],
         report: Callable[[UndecidedPair | str], None] = lambda notice: None,
         learn_operators: Callable[[Sequence[Learnt]], None] = lambda learnt: None,
+        answers: Callable[[int, int], Sequence[EventAnswers]] = lambda after, upto: (),
     ) -> None:
-        """`learn` gets the publications, rows and seconds of a batch, `learn_operators` its statistics of operators."""
+        """`learn` gets the publications, rows and seconds of a batch, `learn_operators` its statistics of operators.
+        `answers` gives what events at positions in (after, upto] change in answers of repository scope; it is asked of
+        each range once, in order."""
         self.driver = driver
         self._outbox = outbox
         self._learn = learn
         self._report = report
         self._learn_operators = learn_operators
+        self._answers = answers
         self.committing = threading.Lock()
         self.failure: TriplecastError | None = None
         self._left: Left | None = None
@@ -130,15 +138,35 @@ class Sink:
     def _commit(self, rows: list[Row], began: float) -> None:
         after, upto = check_cover(rows, self._outbox.told)
         batch = OutboxBatch.joined([from_arrow(row) for row in rows])
-        told, left = self._outbox.told, min(row["left"] if row["left"] < row["upto"] else upto for row in rows)
+        told, rows_upto = self._outbox.told, upto
+        left = min(row["left"] if row["left"] < row["upto"] else upto for row in rows)
         if left < upto:
             batch, self._left = batch.between(after, left), Left(left, upto, left - max(after, told))
             upto = left
+        changes, reached = self._changes(told, upto)
+        if reached < upto:
+            batch, self._left = batch.between(after, reached), Left(reached, rows_upto, reached - max(after, told))
+            upto = reached
+        if changes.publications:  # what was told before is not asked again
+            batch, after = OutboxBatch.merged([batch.between(told, upto), changes]), max(after, told)
         parts = sorted(part for row in rows for part in parts_of(row) if told <= part.after and part.upto <= upto)
         committed = self.driver.commit(batch, upto, after, parts)
         work = self._count(rows, committed)
         self._learn(work.publications, len(batch.position), time.monotonic() - began)
         self.matched.publications += work.publications
+
+    def _changes(self, after: int, upto: int) -> tuple[OutboxBatch, int]:
+        """What events in a range change in answers, as far as memory may hold it, and how far that is."""
+        if after >= upto:
+            return OutboxBatch.joined(()), upto
+        found, reached, size = [], after, 0
+        while reached < upto and size < ANSWER_LIMITS.publication:
+            end = min(upto, reached + EVENTS_AT_ONCE)
+            answers = self._answers(reached, end)
+            size += sum(len(each.added) + len(each.removed) for event in answers for each in event.changed)
+            found.append(answers_batch(answers))
+            reached = end
+        return OutboxBatch.joined(found), reached
 
     def _settle(self, rows: list[Row], began: float) -> None:
         after, upto = check_cover(rows, self._outbox.told)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -150,11 +150,11 @@ def examine(
     return AdmittedSubscription(subscription, admission, compiled)
 
 
-def refuse_scope_here(subscription: Subscription, scopes: Collection[str]) -> None:
-    """Raises `QueryRefused` for a scope that is not among those evaluated here."""
-    if subscription.scope == REPOSITORY and REPOSITORY not in scopes:
-        hint = f'subscribe it with an `Engine`, or use scope "{PUBLICATION}"'
-        raise QueryRefused(f"scope {REPOSITORY}", "only an `Engine` evaluates it", hint, name=subscription.name)
+def _refuse_offline(subscription: Subscription) -> None:
+    """Raises `QueryRefused` for repository scope: files that are matched offline have no order."""
+    if subscription.scope == REPOSITORY:
+        hint = f'use an `Engine` or `triplecast run`, or scope "{PUBLICATION}"'
+        raise QueryRefused(f"scope {REPOSITORY}", "it needs a folder of documents", hint, name=subscription.name)
 
 
 def _in_repository(admission: Admission, query: StandingQuery) -> Admission:
@@ -338,7 +338,7 @@ def admit_all(
     with paused_collection(len(loaded.subscriptions)):
         for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
             try:
-                refuse_scope_here(subscription, (PUBLICATION,))
+                _refuse_offline(subscription)
                 admission = examine(subscription, datasets, operators, has_taxonomy=is_loaded).admission
             except (QuerySyntaxError, QueryRefused) as error:
                 faults.append(fault_of(error, subscription.name, place))

@@ -14,7 +14,7 @@ from triplecast.driver import open_outbox
 from triplecast.errors import FolderLocked, InputError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.journal import Journal, JournalFile, read_address
-from triplecast.model.subscription import BROAD_PER_OWNER, SCOPES
+from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.operators.operator_set import declared_operators
 from triplecast.outbox import OutboxReader
 from triplecast.registry.registry import Registry
@@ -69,7 +69,7 @@ def _open(folder: Path, broad_per_owner: int, opened: ExitStack) -> Ask:
         IndexWriter(SegmentFolder(folder / INDEX, journal.sole)), journal, lambda: outbox.progress, None, lambda: called
     )
     opened.callback(upkeep.close)
-    return Requests(Registry(journal, upkeep, broad_per_owner, scopes=SCOPES), journal, outbox).answer
+    return Requests(Registry(journal, upkeep, broad_per_owner), journal, outbox).answer
 
 
 def _connect(folder: Path, opened: ExitStack) -> Ask | None:

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import os
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any
@@ -20,14 +20,13 @@ from triplecast.model.subscription import (
     BROAD_PER_OWNER,
     FILES,
     NO_END,
-    PUBLICATION,
     REPOSITORY,
     Lease,
     Registration,
     Subscription,
     check_fields,
 )
-from triplecast.registry.admission import AdmittedSubscription, examine, refuse_scope_here
+from triplecast.registry.admission import AdmittedSubscription, examine
 from triplecast.registry.listing import LiveSubscription, list_live
 from triplecast.registry.quota import Holdings, check_quota
 from triplecast.registry.upkeep import IndexUpkeep
@@ -73,16 +72,13 @@ class Registry:
         index: IndexUpkeep,
         broad_per_owner: int = BROAD_PER_OWNER,
         randomness: Callable[[int], bytes] = os.urandom,
-        scopes: Collection[str] = (PUBLICATION,),
     ) -> None:
-        """`broad_per_owner`: how many broad subscriptions one owner may hold. `scopes`: those that are evaluated here.
-        Raises `InputError` for another value."""
+        """`broad_per_owner`: how many broad subscriptions one owner may hold. Raises `InputError` for another value."""
         self._journal = journal
         self.index = index
         self._documents = journal.settings().get(DOCUMENTS)
         self._quota = check_quota(broad_per_owner)
         self._randomness = randomness
-        self._scopes = scopes
         self._holdings = Holdings(journal, index.opened)
         self.lock = RLock()
         """Held over each change of the registry and of the index."""
@@ -92,7 +88,6 @@ class Registry:
         Takes no lock: it may parse a long text or call a worker."""
         try:
             check_fields(subscription)
-            refuse_scope_here(subscription, self._scopes)
             found = examine(
                 subscription, self._documents != "graph", self.index.operators(), has_taxonomy=self.has_taxonomy
             )
@@ -183,9 +178,11 @@ class Registry:
     def check_documents(self, documents: Iterable[Document]) -> None:
         """Raises `InputError` for a dataset where the folder's documents are graphs, and for a graph where they are
         datasets. A folder without a run takes both."""
+        if self._documents is None:
+            return
         for document in documents:
             ours = "dataset" if document.dataset else "graph"
-            if self._documents not in (None, ours):
+            if self._documents != ours:
                 raise _other_documents(ours, f"pass dataset={not document.dataset}")
 
     def follow(self) -> bool:
@@ -327,17 +324,6 @@ def standing_registrations(journal: Journal) -> Iterator[Registration]:
         return
     for (added, _), _ in journal.registry_slices(0, journal.head(), _READ_AT_ONCE):
         yield from (each for each in added if each.removed is None and each.subscription.scope == REPOSITORY)
-
-
-def refuse_repository_scope(journal: Journal) -> None:
-    """Raises `InputError` where a live subscription is of repository scope: a run would go on without telling it what
-    changes in its answer."""
-    if journal.has_repository_scope:
-        journal.end_leases()
-    for each in standing_registrations(journal):
-        name = each.subscription.name
-        found = f"subscription {name!r} of this folder is of repository scope, which a run does not evaluate"
-        raise InputError(found, "cancel it with `triplecast unsubscribe`, or publish with an `Engine`")
 
 
 def _other_documents(ours: str, fix: str) -> InputError:

@@ -50,6 +50,9 @@ class IndexUpkeep:
         self._publish = publish
         self.operators = operators
         self._is_open = False
+        self._is_settled = False
+        """Whether an update came to its end, and nothing is being rebuilt: there is nothing to do until the registry
+        changes."""
         self._compactor = Compactor(index)
         self._compiled: dict[int, CompiledSubscription] = {}
         """By registration: what admission read of subscriptions that the index lacks. At most `UNINDEXED`, or those of
@@ -86,6 +89,9 @@ class IndexUpkeep:
 
     def update(self) -> bool:
         """Bring the index up to the journal's head and compact it; whether it changed. Raises `StorageFault`."""
+        if self._is_settled and not self._journal.has_registry_changes(self._index.covers):
+            return False
+        self._is_settled = False
         self.opened()
         compiler, waiting = SubscriptionCompiler(self.operators(), self._compiled), len(self._compiled)
         update_index(self._index, self._journal, self._needed_from(), compiler)
@@ -99,6 +105,7 @@ class IndexUpkeep:
             self.snapshot = self._index.snapshot()
             if self._publish is not None:
                 self._publish(self.snapshot)
+        self._is_settled = not self._compactor.is_busy
         return changed
 
     def close(self) -> None:
@@ -115,6 +122,11 @@ class Compactor:
         self._thread = ThreadPoolExecutor(1, "triplecast-index")
         self._rebuild: tuple[DueSegments, Future[RebuiltSegment]] | None = None
         self._given_up: WeakSet[Segment] = WeakSet()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a segment is being rebuilt."""
+        return self._rebuild is not None
 
     def look(self) -> bool:
         """Adopt the rebuilt segment if it is ready, and start on the next; return whether the index has changed.

@@ -46,6 +46,8 @@ class Assembled(NamedTuple):
     bank: TermBank
     stored: SortedTriples
     documents: DocumentIndex
+    ids: I32 | None = None
+    """By the ids of before, those that terms have now; None where they are the same."""
 
 
 def number_documents(bank: TermBank, events: Sequence[Publication | Removal]) -> tuple[TermBank, DocumentRun]:
@@ -57,17 +59,20 @@ def number_documents(bank: TermBank, events: Sequence[Publication | Removal]) ->
     return bank, DocumentRun(graphs, np.array(lengths, np.int64), triples)
 
 
-def assemble(bank: TermBank, runs: Sequence[DocumentRun]) -> Assembled:
-    """Sort the last document of each graph; terms that nothing uses go where they are more than half."""
+def assemble(bank: TermBank, runs: Sequence[DocumentRun], held: Sequence[I32] = ()) -> Assembled:
+    """Sort the last document of each graph; terms that nothing uses, nor what is `held`, go where they are more than
+    half."""
     graphs = np.concatenate([run.graphs for run in runs])
     lengths = np.concatenate([run.lengths for run in runs])
     triples = np.concatenate([run.triples for run in runs])
     graphs, lengths, triples = _last_of_each(graphs, lengths, triples)
-    bank, graphs, triples = _without_unused(bank, graphs, triples)
+    bank, ids = _without_unused(bank, triples, [graphs, *held])
+    if ids is not None:
+        graphs, triples = ids[graphs], ids[triples]
     stored, rows = sort_triples(triples, bank.size)
     offsets = np.zeros(len(graphs) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    return Assembled(bank, stored, DocumentIndex(graphs, offsets, rows))
+    return Assembled(bank, stored, DocumentIndex(graphs, offsets, rows), ids)
 
 
 def _last_of_each(graphs: I32, lengths: I64, triples: I32) -> tuple[I32, I64, I32]:
@@ -84,10 +89,10 @@ def _last_of_each(graphs: I32, lengths: I64, triples: I32) -> tuple[I32, I64, I3
     return np.ascontiguousarray(graphs[last]), kept, triples
 
 
-def _without_unused(bank: TermBank, graphs: I32, triples: I32) -> tuple[TermBank, I32, I32]:
+def _without_unused(bank: TermBank, triples: I32, used: Sequence[I32]) -> tuple[TermBank, I32 | None]:
     kept = terms_of(triples, bank.size)
-    kept[graphs] = 1
+    for ids in used:
+        kept[ids] = 1
     if bank.size < _FEW_TERMS + 2 * np.count_nonzero(kept):
-        return bank, graphs, triples
-    bank, ids = compact_terms(bank, kept)
-    return bank, ids[graphs], ids[triples]
+        return bank, None
+    return compact_terms(bank, kept)

@@ -43,7 +43,7 @@ def write_cache(path: Path, cached: CachedStore, sole: Sole = nullcontext) -> No
     with suppress(OSError):
         for left in path.parent.glob(f"{path.name}.*{TEMPORARY}"):
             left.unlink()
-    bank, stored, documents = cached.assembled
+    bank, stored, documents, _ = cached.assembled
     size = bank.size
     end = int(bank.offsets[size])
     bank = bank._replace(text=bank.text[: end + PADDING], offsets=bank.offsets[: size + 1])

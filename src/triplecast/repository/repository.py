@@ -13,7 +13,8 @@ from triplecast.journal import BYTES_AT_ONCE, JournalReader
 from triplecast.model.events import Event
 from triplecast.model.publication import Publication
 from triplecast.repository.cache import CACHE, CachedStore, mark_of, read_cache, write_cache
-from triplecast.repository.store import Change, Store
+from triplecast.repository.changes import Changes
+from triplecast.repository.store import Store
 
 EVENTS_AT_ONCE = 10_000
 """Events that are read together; where there are more, all are taken at once and not one by one."""
@@ -59,18 +60,18 @@ class Repository:
     def store(self) -> Store:
         return self._store
 
-    def coming(self, upto: int) -> Iterator[Event]:
-        """The events up to a position that the store lacks, in order: each is handed to `take` before the next is asked
-        for. Raises `StorageFault`."""
-        yield from chain.from_iterable(self._groups(upto))
+    def coming(self, upto: int) -> Iterator[Sequence[Event]]:
+        """The events up to a position that the store lacks, in order and in groups: all of a group are handed to `take`
+        before the next is asked for. Raises `StorageFault`."""
+        yield from self._groups(upto)
         self._reached = max(self._reached, upto)
 
-    def take(self, event: Event) -> Change:
-        """Bring the store up to the event that is next, and return what it changed."""
+    def take(self, events: Sequence[Event]) -> Changes:
+        """Bring the store up to the events that are next, one or more, and return what they changed."""
         self._is_whole = False
-        change = self._apply(event)
+        changes = self._apply(events)
         self._is_whole = True
-        return change
+        return changes
 
     def follow(self, upto: int | None = None) -> Store:
         """Bring the store up to a position, or the journal's last event. Raises `StorageFault`; a store that was
@@ -84,8 +85,8 @@ class Repository:
         if second:
             self._store.load(self._counted(chain((first, second), groups)))
             self._reached = self._store.position
-        for event in () if second else first:
-            self._apply(event)
+        if first and not second:
+            self._apply(first)
         self._reached = max(self._reached, head)
         self._is_whole = True
         return self._store
@@ -102,16 +103,16 @@ class Repository:
             write_cache(self._path, cached, self._sole)
             self._unsaved = 0
 
-    def _apply(self, event: Event) -> Change:
-        self._last = event
-        change = self._store.apply(event)
-        self._unsaved += len(event.quads) if isinstance(event, Publication) else 0
-        self._reached = event.position
-        return change
+    def _apply(self, events: Sequence[Event]) -> Changes:
+        self._last = events[-1]
+        changes = self._store.apply_all(events)
+        self._unsaved += sum(len(event.quads) for event in events if isinstance(event, Publication))
+        self._reached = events[-1].position
+        return changes
 
     def _groups(self, head: int) -> Iterator[Sequence[Event]]:
         after = self._reached
-        while events := self._journal.events(after, head, EVENTS_AT_ONCE, BYTES_AT_ONCE):
+        while after < head and (events := self._journal.events(after, head, EVENTS_AT_ONCE, BYTES_AT_ONCE)):
             after = events[-1].position
             yield events
 

@@ -3,45 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Protocol
 
 import numpy as np
 
-from triplecast.kernels.layout import I32
-from triplecast.kernels.livetriples import (
-    count_fitting,
-    empty_live,
-    find_fitting,
-    live_with_room,
-    reach_fitting,
-    release,
-    retain,
-)
+from triplecast.kernels.layout import I32, I64
+from triplecast.kernels.livetriples import count_fitting, empty_live, find_fitting, live_with_room, reach_fitting
+from triplecast.kernels.stored_views import view_subjects
 from triplecast.kernels.termbank import TermBank, empty_bank, find_term, number_lines, number_terms
+from triplecast.kernels.timeline import (
+    Reached,
+    Replacements,
+    Timeline,
+    follow_predicate,
+    replace_documents,
+    timeline_of,
+)
 from triplecast.kernels.triples import ANY, NOWHERE
+from triplecast.kernels.views import Views
 from triplecast.model.events import Event, Removal
 from triplecast.model.publication import Publication
 from triplecast.repository.assembly import REMOVED, Assembled, DocumentRun, assemble, number_documents
-from triplecast.repository.document_lines import document_lines
+from triplecast.repository.changes import Change, Changes, EarlierStore
+from triplecast.repository.held import HeldChange
 
 MERGE_AFTER = 65_536
 """Triples of documents that came and went before the live part is sorted in; in a large store, a quarter of it."""
 NO_TRIPLES: I32 = np.zeros((0, 3), np.int32)
-
-
-class Change(NamedTuple):
-    """What an event did to the one graph; documents that share triples change less than their own."""
-
-    position: int
-    graph: int
-    """The id of the document's identity, `ANY` where the event is no document's."""
-    added: I32
-    """[n, 3] triples that no document had before."""
-    removed: I32
-    """[n, 3] triples that no document has now."""
-    replaced: I32 | None
-    """[n, 3] the triples of the graph's document before; None where it had none."""
 
 
 class TripleSource(Protocol):
@@ -81,6 +71,7 @@ class Store:
         self.position = position
         """Of the last event that it has."""
         self._merge_after = merge_after
+        self._held: list[HeldChange] = []
         self._settle(assembled)
 
     @classmethod
@@ -89,14 +80,17 @@ class Store:
         return cls(assemble(empty_bank(secret), [_NO_DOCUMENTS]), merge_after=merge_after)
 
     def _settle(self, assembled: Assembled) -> None:
-        self.bank, self._stored, self._documents = assembled
+        self.bank, self._stored, self._documents, ids = assembled
+        if ids is not None:
+            for held in self._held:
+                held.renumber(ids)
         self._live = empty_live(len(self._stored.rows))
         self._changed: dict[int, I32 | None] = {}
         """The documents that are not those of `_documents`, by graph; None: removed."""
         self._moved = 0
         """Triples of documents that came and went since."""
-        self._last: Change | None = None
-        self._before: EarlierStore | None = None
+        self._last: Changes | None = None
+        self._ids: dict[str, int] = {}
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 
@@ -129,33 +123,134 @@ class Store:
             return None
         return self._stored.rows[rows[offsets[at] : offsets[at + 1]]]
 
+    def before(self, event: int = 0) -> EarlierStore:
+        """The store as before an event of its last run, by its number there, until the next."""
+        return EarlierStore(self, self._changes, event - 1)
+
+    def hold(self, event: int) -> HeldChange:
+        """Note from now on what differs from the state before an event of the last run, until `drop`."""
+        held = HeldChange()
+        for number in range(event, len(self._changes.graphs)):
+            held.take(self._changes.of(number))
+        self._held.append(held)
+        return held
+
+    def drop(self, held: HeldChange) -> None:
+        self._held.remove(held)
+
+    def before_held(self, held: HeldChange) -> EarlierStore:
+        """The store as it was before all that a held change has, until the next run."""
+        return EarlierStore.differing(self, self._changes, *held.triples(), held.replaced)
+
+    @contextmanager
+    def since(self, held: HeldChange) -> Iterator[Changes]:
+        """Let the last run be one event, of all that a held change has."""
+        last = self._changes
+        added, removed = held.triples()
+        came = np.repeat(np.array([1, 0], np.uint8), [len(added), len(removed)])
+        timeline = timeline_of(np.concatenate([added, removed]), came)
+        self._last = Changes(timeline, np.array([0, len(timeline.rows)]), (ANY,), (None,))
+        try:
+            yield self._last
+        finally:
+            self._last = last
+
+    def id(self, term: str) -> int:
+        """As `id_of`, kept until the next run."""
+        found = self._ids.get(term)
+        if found is None:
+            found = self._ids[term] = id_of(self, term)
+        return found
+
+    def is_last(self, changes: Changes) -> bool:
+        return self._last is changes
+
+    def view(self, keys: I64, most: int) -> Views | None:
+        """As `view_subjects`, of the last run."""
+        return view_subjects(self._stored, self._live, self._timeline, self.bank, keys, most)
+
+    def follow(self, keys: I64, predicate: int, backward: bool, room: int, most: int) -> Reached:
+        """As `follow_predicate`, of the last run."""
+        return follow_predicate(self._stored, self._live, self._timeline, keys, predicate, backward, room, most)
+
     @property
-    def before(self) -> EarlierStore:
-        """The store as before the last change, until the next."""
+    def _timeline(self) -> Timeline:
+        return self._changes.timeline
+
+    @property
+    def _changes(self) -> Changes:
         if self._last is None:
             raise ValueError("the store has had no change since it was made or merged")
-        if self._before is None:
-            self._before = EarlierStore(self, self._last)
-        return self._before
-
-    def is_last(self, change: Change) -> bool:
-        return self._last is change
+        return self._last
 
     # ---- changing ---------------------------------------------------------------------------------------------------
 
     def apply(self, event: Event) -> Change:
         """Take the next event; return what it added and removed."""
+        return self.apply_all([event]).of(0)
+
+    def apply_all(self, events: Sequence[Event]) -> Changes:
+        """Take the next events, one or more; return what each added and removed."""
+        self._make_room()
+        documents = [each for each in events if isinstance(each, Publication | Removal)]
+        self.bank, (ids, lengths, triples) = number_documents(self.bank, documents)
+        ends = np.cumsum(np.maximum(lengths, 0)).tolist()
+        numbered = zip(ids.tolist(), lengths.tolist(), ends, strict=True)
+        graphs: list[int] = []
+        new: list[I32] = []
+        replaced: list[I32 | None] = []
+        for event in events:
+            if not isinstance(event, Publication | Removal):
+                graphs.append(ANY)
+                new.append(NO_TRIPLES)
+                replaced.append(None)
+                continue
+            graph, length, end = next(numbered)
+            old = self.document(graph)
+            document = None if length == REMOVED else triples[end - length : end]
+            if old is not None or document is not None:
+                self._changed[graph] = document
+            graphs.append(graph)
+            new.append(NO_TRIPLES if document is None else document)
+            replaced.append(old)
+        old_triples = [NO_TRIPLES if each is None else each for each in replaced]
+        self._live = live_with_room(self._live, len(triples))
+        self.position = events[-1].position
+        replacements = Replacements(triples, _offsets_of(new), np.concatenate(old_triples), _offsets_of(old_triples))
+        return self._replace(replacements, graphs, replaced)
+
+    def replace(self, documents: Mapping[str, bytes], position: int) -> Changes:
+        """Give graphs, by their terms, other lines in one event; empty ones are removed. No two of them share a
+        triple."""
+        self._make_room()
+        self.bank, triples = number_lines(self.bank, b"".join(documents.values()))
+        self.bank, graphs = number_terms(self.bank, [graph.encode() for graph in documents])
+        old, at = [NO_TRIPLES], 0
+        for graph, lines in zip(graphs.tolist(), documents.values(), strict=True):
+            before, end = self.document(graph), at + lines.count(b"\n")
+            if before is not None:
+                old.append(before)
+            if before is not None or lines:
+                self._changed[graph] = triples[at:end] if lines else None
+            at = end
+        self._live = live_with_room(self._live, len(triples))
+        self.position = position
+        gone = np.concatenate(old)
+        return self._replace(Replacements(triples, _offsets_of([triples]), gone, _offsets_of([gone])), (ANY,), (None,))
+
+    def _make_room(self) -> None:
         if self._moved > max(self._merge_after, len(self._documents.rows) // 4):
             self.merge()
-        change = Change(event.position, ANY, NO_TRIPLES, NO_TRIPLES, None)
-        if isinstance(event, Publication):
-            self.bank, triples = number_lines(self.bank, document_lines(event))
-            change = self._replace(self._number(event.graph), triples, event.position)
-        elif isinstance(event, Removal):
-            change = self._replace(self._number(event.graph), None, event.position)
-        self.position = event.position
-        self._last, self._before = change, None
-        return change
+
+    def _replace(self, replacements: Replacements, graphs: Sequence[int], replaced: Sequence[I32 | None]) -> Changes:
+        timeline = replace_documents(self._stored, self._live, replacements)
+        self._moved += len(graphs) + len(replacements.new) + len(replacements.old)
+        offsets = np.searchsorted(timeline.event, np.arange(len(graphs) + 1, dtype=np.int32))
+        self._last, self._ids = Changes(timeline, offsets, graphs, replaced), {}
+        for held in self._held:
+            for event in range(len(graphs)):
+                held.take(self._last.of(event))
+        return self._last
 
     def load(self, groups: Iterable[Sequence[Event]]) -> None:
         """Take many events at once, in groups; faster than one by one, and without their changes."""
@@ -172,7 +267,8 @@ class Store:
     def merge(self) -> Assembled:
         """Sort the live part in; return what the store is made of."""
         if self._changed:
-            self._settle(assemble(self.bank, self._runs()))
+            held = [rows for each in self._held for rows in each.all_rows()]
+            self._settle(assemble(self.bank, self._runs(), held))
         return Assembled(self.bank, self._stored, self._documents)
 
     def _runs(self) -> list[DocumentRun]:
@@ -183,97 +279,6 @@ class Store:
         live = DocumentRun(np.array([*self._changed], np.int32), np.array(lengths, np.int64), np.concatenate(triples))
         return [DocumentRun(graphs, np.diff(offsets), self._stored.rows[rows]), live]
 
-    def _number(self, graph: str) -> int:
-        self.bank, (id,) = number_terms(self.bank, [b"<%b>" % graph.encode()])
-        return int(id)
-
-    def _replace(self, graph: int, triples: I32 | None, position: int) -> Change:
-        """Count the triples of the new document before those of the old one go, so that what both have stays."""
-        old = self.document(graph)
-        new = NO_TRIPLES if triples is None else triples
-        gone = NO_TRIPLES if old is None else old
-        self._live = live_with_room(self._live, len(new))
-        added, removed = np.empty_like(new), np.empty_like(gone)
-        count = retain(self._stored, self._live, new, added)
-        lost = release(self._stored, self._live, gone, removed)
-        if old is not None or triples is not None:
-            self._changed[graph] = triples
-        self._moved += 1 + len(new) + len(gone)
-        return Change(position, graph, added[:count], removed[:lost], old)
-
-
-class _ChangedTriples:
-    """The triples that one event added or removed, found by subject or object."""
-
-    def __init__(self, triples: I32) -> None:
-        self._all: list[tuple[int, ...]] = [tuple(row) for row in triples.tolist()]
-        self._by_subject: dict[int, list[tuple[int, ...]]] = {}
-        self._by_object: dict[int, list[tuple[int, ...]]] = {}
-        for each in self._all:
-            self._by_subject.setdefault(each[0], []).append(each)
-            self._by_object.setdefault(each[2], []).append(each)
-
-    def fitting(self, subject: int, predicate: int, end: int) -> Sequence[tuple[int, ...]]:
-        among: Sequence[tuple[int, ...]] = self._all
-        if subject != ANY:
-            among = self._by_subject.get(subject, ())
-        elif end != ANY:
-            among = self._by_object.get(end, ())
-        return [each for each in among if predicate in (ANY, each[1]) and end in (ANY, each[2])]
-
-
-class EarlierStore:
-    """A store as it was before its last change."""
-
-    def __init__(self, store: Store, change: Change) -> None:
-        self._store = store
-        self._change = change
-        self._added, self._removed = _ChangedTriples(change.added), _ChangedTriples(change.removed)
-
-    @property
-    def bank(self) -> TermBank:
-        return self._current.bank
-
-    @property
-    def size(self) -> int:
-        return self._current.size - len(self._change.added) + len(self._change.removed)
-
-    def count(self, subject: int, predicate: int, end: int) -> int:
-        pattern = (subject, predicate, end)
-        added, removed = self._added.fitting(*pattern), self._removed.fitting(*pattern)
-        return self._current.count(*pattern) - len(added) + len(removed)
-
-    def reach(self, subject: int, predicate: int, end: int) -> int:
-        return self._current.reach(subject, predicate, end) + len(self._removed.fitting(subject, predicate, end))
-
-    def find(self, subject: int, predicate: int, end: int) -> I32:
-        pattern = (subject, predicate, end)
-        now = self._current.find(*pattern)
-        added = {*self._added.fitting(*pattern)}
-        if added:
-            now = now[[tuple(row) not in added for row in now.tolist()]]
-        gone = self.gone(*pattern)
-        return np.concatenate([now, np.array(gone, np.int32)]) if gone else now
-
-    def gone(self, subject: int, predicate: int, end: int) -> Sequence[tuple[int, ...]]:
-        """The triples that fit and that the change removed."""
-        return self._removed.fitting(subject, predicate, end)
-
-    def graphs(self) -> Iterator[int]:
-        graph, replaced = self._change.graph, self._change.replaced
-        yield from (each for each in self._current.graphs() if each != graph)
-        if replaced is not None:
-            yield graph
-
-    def document(self, graph: int) -> I32 | None:
-        return self._change.replaced if graph == self._change.graph else self._current.document(graph)
-
-    @property
-    def _current(self) -> Store:
-        if not self._store.is_last(self._change):
-            raise ValueError("the store has changed since; read what was before a change until the next")
-        return self._store
-
 
 def id_of(source: TripleSource, term: str) -> int:
     """The id of a term in N-Triples form, `NOWHERE` where no document has it."""
@@ -282,3 +287,9 @@ def id_of(source: TripleSource, term: str) -> int:
 
 
 _NO_DOCUMENTS = DocumentRun(np.zeros(0, np.int32), np.zeros(0, np.int64), NO_TRIPLES)
+
+
+def _offsets_of(documents: Sequence[I32]) -> I64:
+    offsets = np.zeros(len(documents) + 1, np.int64)
+    np.cumsum([len(each) for each in documents], out=offsets[1:])
+    return offsets

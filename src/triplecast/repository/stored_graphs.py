@@ -7,26 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import overload
+from typing import TypeAlias, overload
 
 import numpy as np
 from pyoxigraph import NamedNode
 
+from triplecast.evaluate.background import NO_BACKGROUND, Background, entail_set, schema_of
 from triplecast.evaluate.budget import LONGEST_FREE, Budget
 from triplecast.evaluate.graphs import GraphName, PublishedGraphs, Triple, TripleSet
 from triplecast.kernels.layout import I32
 from triplecast.kernels.triples import ANY
 from triplecast.model.algebra import Term, from_ntriples, to_ntriples
+from triplecast.repository.entailed import EntailedSource, is_stated
 from triplecast.repository.store import TripleSource, id_of
+from triplecast.taxonomy import Classes, Schema
 
 Pattern = tuple[int, int, int]
+Source: TypeAlias = TripleSource | EntailedSource
 ROWS_AT_ONCE = 1_024
 
 
-def open_store(source: TripleSource, budget: Budget) -> PublishedGraphs:
-    """The one graph as the default graph, each document as a named one (semantics 2.5), for one evaluation."""
-    terms = StoredTerms(source, budget)
-    return PublishedGraphs(StoredGraph(terms, budget), StoredDocuments(terms, budget), {})
+def open_store(source: Source, budget: Budget) -> PublishedGraphs:
+    """The one graph as the default graph, each document as a named one (semantics 2.5), for one evaluation; each
+    entailed by itself (semantics 6.1)."""
+    if not isinstance(source, EntailedSource):
+        terms = StoredTerms(source, budget)
+        return PublishedGraphs(StoredGraph(terms, budget), StoredDocuments(terms, budget), {})
+    entailed, stated = StoredTerms(source.entailed, budget), StoredTerms(source.stated, budget)
+    schema = schema_of(source.background)
+    classes = Classes(StoredClasses(entailed, stated, schema), schema)
+    documents = StoredDocuments(stated, budget, source.background)
+    return PublishedGraphs(StoredGraph(entailed, budget, classes), documents, {})
 
 
 class StoredTerms:
@@ -114,11 +125,11 @@ class StoredNodes:
 class StoredGraph:
     """The one graph."""
 
-    classes = None
     entailed: frozenset[Triple] = frozenset()
 
-    def __init__(self, terms: StoredTerms, budget: Budget) -> None:
+    def __init__(self, terms: StoredTerms, budget: Budget, classes: Classes[Term] | None = None) -> None:
         self._terms = terms
+        self.classes = classes
         self.triples = FittingTriples(terms, (ANY, ANY, ANY))
         self.nodes = StoredNodes(terms, budget)
 
@@ -129,12 +140,49 @@ class StoredGraph:
         )
 
 
+class StoredClasses:
+    """What the one graph and the taxonomy say of classes (`taxonomy.Statements`)."""
+
+    def __init__(self, entailed: StoredTerms, stated: StoredTerms, schema: Schema[Term]) -> None:
+        self._entailed = entailed
+        self._stated = stated
+        self._schema = schema
+
+    def has(self, term: Term) -> bool:
+        """Only ``rdfs:member`` may be derived and not reached."""
+        if is_stated(self._stated.source, self._stated.id(term)):
+            return True
+        id, source = self._entailed.id(term), self._entailed.source
+        return source.count(ANY, ANY, id) > 0 or (term != self._schema.words.member and is_stated(source, id))
+
+    def is_class(self, term: Term) -> bool:
+        id, count = self._stated.id(term), self._stated.source.count
+        orders = [self._stated.id(order) for order in self._schema.orders]
+        return count(ANY, self._stated.id(self._schema.words.type), id) > 0 or any(
+            count(id, order, ANY) or count(ANY, order, id) for order in orders
+        )
+
+    def types(self, node: Term) -> list[Term]:
+        return self._ends(node, (self._schema.words.type,))
+
+    def above(self, node: Term) -> list[Term]:
+        return self._ends(node, self._schema.orders)
+
+    def _ends(self, node: Term, predicates: tuple[Term, ...]) -> list[Term]:
+        """Of stated triples and of those of the taxonomy, which a node that is there has reached."""
+        rows = [(self._stated.id(node), self._stated.id(each), ANY) for each in predicates]
+        found = {end: None for row in rows for _, _, end in self._stated.triples(self._stated.source.find(*row))}
+        found.update((end, None) for _, way, end in self._schema.upward.get(node, ()) if way in predicates)
+        return [*found]
+
+
 class StoredDocuments(Mapping[GraphName, TripleSet]):
     """The documents by their identities, in no order; one is read when it is first asked for."""
 
-    def __init__(self, terms: StoredTerms, budget: Budget) -> None:
+    def __init__(self, terms: StoredTerms, budget: Budget, background: Background = NO_BACKGROUND) -> None:
         self._terms = terms
         self._budget = budget
+        self._background = background
         self._read: dict[GraphName, TripleSet] = {}
 
     def __getitem__(self, name: GraphName) -> TripleSet:
@@ -143,7 +191,8 @@ class StoredDocuments(Mapping[GraphName, TripleSet]):
             if rows is None:
                 raise KeyError(name)
             self._budget.spend(1 + len(rows))
-            self._read[name] = TripleSet(self._terms.triples(rows))
+            self._read[name] = read = entail_set(TripleSet(self._terms.triples(rows)), self._background)
+            self._budget.spend(len(read.triples) - len(rows))
         return self._read[name]
 
     def __contains__(self, name: object) -> bool:

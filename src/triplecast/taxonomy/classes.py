@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Generic
+from typing import Generic, Protocol
 
 from triplecast.model.entailment import Mark
 from triplecast.taxonomy.taxonomy import K, Schema
@@ -18,18 +18,31 @@ CLASSES_KEPT = 500_000
 """Members of cached closures beyond which all are dropped: those of a chain grow with the square of its length."""
 
 
-class Classes(Generic[K]):
-    """The types of one graph's nodes and the order of its classes. The graph must hold the triples of the taxonomy that
-    it reaches (`entail` without rdfs) already."""
+class ClassStatements(Protocol[K]):
+    """What a graph, with the triples of the taxonomy that it reaches, states of types and of the order of classes."""
+
+    def has(self, term: K) -> bool:
+        """Whether it is in a triple."""
+
+    def is_class(self, term: K) -> bool:
+        """Whether it is used as a class, unless the taxonomy does it."""
+
+    def types(self, node: K) -> Sequence[K]:
+        """Those that are stated."""
+
+    def above(self, node: K) -> Sequence[K]:
+        """The classes directly above."""
+
+
+class Statements(Generic[K]):
+    """The `ClassStatements` of a graph that holds the triples of the taxonomy that it reaches (`entail` without rdfs)
+    already."""
 
     def __init__(self, graph: Iterable[tuple[K, K, K]], schema: Schema[K]) -> None:
-        self._schema = schema
         self._terms: set[K] = set()
         self._types: dict[K, list[K]] = {}
         self._up: dict[K, list[K]] = {}
         self._used: set[K] = set()
-        self._closures: dict[K, frozenset[K]] = {}
-        self._kept = 0
         orders = schema.orders
         for subject, predicate, end in graph:
             self._terms.update((subject, predicate, end))
@@ -40,18 +53,50 @@ class Classes(Generic[K]):
                 self._up.setdefault(subject, []).append(end)
                 self._used.update((subject, end))
 
+    def has(self, term: K) -> bool:
+        return term in self._terms
+
+    def is_class(self, term: K) -> bool:
+        return term in self._used
+
+    def types(self, node: K) -> Sequence[K]:
+        return self._types.get(node, ())
+
+    def above(self, node: K) -> Sequence[K]:
+        return self._up.get(node, ())
+
+    @cached_property
+    def below(self) -> Mapping[K, Sequence[K]]:
+        """By class, those directly under it."""
+        return _reversed(self._up)
+
+    @cached_property
+    def instances(self) -> Mapping[K, Sequence[K]]:
+        """By class, the nodes that it is a stated type of."""
+        return _reversed(self._types)
+
+
+class Classes(Generic[K]):
+    """The types of one graph's nodes and the order of its classes."""
+
+    def __init__(self, statements: ClassStatements[K], schema: Schema[K]) -> None:
+        self._statements = statements
+        self._schema = schema
+        self._closures: dict[K, frozenset[K]] = {}
+        self._kept = 0
+
     def types(self, node: K) -> tuple[K, ...]:
         """Return a node's stated types, and itself if it is a class; nothing for a node that is not in the graph."""
-        if node not in self._terms:
+        if not self._statements.has(node):
             return ()
-        own = (node,) if node in self._used or node in self._schema.classes else ()
-        return (*self._types.get(node, ()), *own)
+        own = (node,) if node in self._schema.classes or self._statements.is_class(node) else ()
+        return (*self._statements.types(node), *own)
 
     def above(self, start: K) -> frozenset[K]:
         """Return a class and all classes above it."""
         found = self._closures.get(start)
         if found is None:
-            found = frozenset(reach(start, self._above_directly))
+            found = frozenset(reach(start, self.above_directly))
             if self._kept > CLASSES_KEPT:
                 self._closures.clear()
                 self._kept = 0
@@ -65,7 +110,7 @@ class Classes(Generic[K]):
         waiting = deque([start])
         while waiting and goal not in before:
             here = waiting.popleft()
-            for end in self._above_directly(here):
+            for end in self.above_directly(here):
                 if end not in before:
                     before[end] = here
                     waiting.append(end)
@@ -76,9 +121,9 @@ class Classes(Generic[K]):
             way.append(before[way[-1]])
         return tuple(reversed(way))
 
-    def _above_directly(self, here: K) -> Iterator[K]:
+    def above_directly(self, here: K) -> Iterator[K]:
         """From the graph, and from the taxonomy for a class that is not in the graph."""
-        yield from self._up.get(here, ())
+        yield from self._statements.above(here)
         yield from (end for _, way, end in self._schema.upward.get(here, ()) if way in self._schema.orders)
 
     def holds(self, function: Mark, node: K, other: K, spend: Callable[[int], None] = lambda steps: None) -> bool:
@@ -97,27 +142,18 @@ class Classes(Generic[K]):
         spend(len(found) // CLASSES_A_STEP)
         return found
 
-    def holders(self, function: Mark, other: K) -> Iterator[K]:
-        """Yield the terms of the graph for which a function with class `other` is true, some perhaps repeatedly."""
-        reached: Iterable[K] = (other,)
-        if function is not Mark.INSTANCE:
-            reached = reach(other, self._below_directly if function is Mark.DESCENDANT else self._above_directly)
-        for each in reached:
-            yield from self._instances.get(each, ())
-            if each in self.types(each):
-                yield each
 
-    def _below_directly(self, here: K) -> Sequence[K]:
-        """From the graph, which holds all classes above its own."""
-        return self._down.get(here, ())
-
-    @cached_property
-    def _down(self) -> Mapping[K, Sequence[K]]:
-        return _reversed(self._up)
-
-    @cached_property
-    def _instances(self) -> Mapping[K, Sequence[K]]:
-        return _reversed(self._types)
+def holders(statements: Statements[K], classes: Classes[K], function: Mark, other: K) -> Iterator[K]:
+    """Yield the terms of the graph for which a function with class `other` is true, some perhaps repeatedly."""
+    reached: Iterable[K] = (other,)
+    if function is Mark.DESCENDANT:  # the graph holds all classes above its own
+        reached = reach(other, lambda here: statements.below.get(here, ()))
+    elif function is Mark.ANCESTOR:
+        reached = reach(other, classes.above_directly)
+    for each in reached:
+        yield from statements.instances.get(each, ())
+        if each in classes.types(each):
+            yield each
 
 
 def reach(start: K, directly: Callable[[K], Iterable[K]]) -> list[K]:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from triplecast import Engine, InputError, StorageFault, Subscription
+from triplecast import Engine, InputError, StorageFault
 from triplecast.cli import main
 from triplecast.journal import Journal
 from triplecast.registry.control_client import open_requests
-from triplecast.registry.registry import refuse_repository_scope
 
 QUERY = "SELECT ?a { ?a <http://e/p> 1 }"
 
@@ -185,16 +184,4 @@ def test_a_subscription_of_repository_scope_is_told_by_the_next_engine(
         document = [str(tmp_path / "a.ttl")]
         given = [*document, str(rows)] if command == "explain" else [str(rows), "--publications", *document]
         assert main([command, *given]) == 2
-        assert "only an `Engine` evaluates it" in capsys.readouterr().err
-
-
-def test_a_run_refuses_a_folder_with_a_live_subscription_of_repository_scope(tmp_path: Path) -> None:
-    with Journal.open(tmp_path, lambda: 1_800_000_000_000_000) as journal:
-        refuse_repository_scope(journal)
-        journal.note_repository_scope()
-        refuse_repository_scope(journal)
-        (added,) = journal.subscribe([Subscription("rail", QUERY, scope="repository")])
-        with pytest.raises(InputError, match="'rail' of this folder is of repository scope"):
-            refuse_repository_scope(journal)
-        journal.cancel([added.id])
-        refuse_repository_scope(journal)
+        assert "it needs a folder of documents" in capsys.readouterr().err

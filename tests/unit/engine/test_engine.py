@@ -89,9 +89,10 @@ def test_a_removed_document_comes_back_as_the_next_version(notify: str) -> None:
         engine.subscribe(TITLES, id="rail", notify=notify)
         engine.publish(turtle("A"), "text/turtle", GRAPH)
         receipt = engine.remove(GRAPH)
-        assert receipt.removal == Removal(3, GRAPH, 1, receipt.removal.removed_at, former=2)
+        (removal,) = receipt.removals
+        assert removal == Removal(3, GRAPH, 1, removal.removed_at, former=2)
         told = receipt.matches
-        assert receipt == Receipt((), told, (), (), (), receipt.removal)
+        assert receipt == Receipt((), told, (), (), (), (removal,))
         assert [(match.change, len(match.removed)) for match in told] == [("removed", 1)] * (notify == "changed")
         assert engine.remove(GRAPH) is None
         assert len(list(engine.notifications())) == 1 + len(told)

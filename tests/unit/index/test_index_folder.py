@@ -159,6 +159,24 @@ def test_a_writer_that_another_has_followed_leaves_no_file(tmp_path: Path) -> No
     assert folder.covers == 3
 
 
+def test_a_writer_that_is_followed_as_it_writes_is_told_so(tmp_path: Path) -> None:
+    """`tests.kills`: its successor had swept the file that it had begun, and it called that a fault of the disk."""
+    entered: list[None] = []
+
+    @contextmanager
+    def sole() -> Iterator[None]:
+        if entered:
+            raise FolderLocked("here", "a later writer")
+        entered.append(None)
+        yield
+        for left in tmp_path.glob("*.tmp"):
+            left.unlink()
+
+    with pytest.raises(FolderLocked):
+        IndexWriter(SegmentFolder(tmp_path, sole)).apply(_asks(3), (), 3)
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_what_a_killed_process_was_writing_is_swept(tmp_path: Path) -> None:
     folder = IndexWriter(SegmentFolder(tmp_path))
     left = tmp_path / "segment-0000000001.tcx.0123abcd.tmp"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from journal_samples import StepClock, draft
 
 from triplecast.errors import InputError
-from triplecast.journal import FileState, Journal
+from triplecast.journal import NOTHING_DROPPED, FileState, Journal
 from triplecast.model.events import Removal
 from triplecast.model.publication import Reject
 
@@ -39,8 +39,8 @@ def test_versions_are_those_of_a_dictionary(tmp_path_factory: pytest.TempPathFac
             journal = Journal.open(folder)
         elif isinstance(call, str):
             head += call in current
-            removal = journal.remove(draft(call, "").graph)
-            assert (removal and removal.position) == (head if current.pop(call, None) else None)
+            removed = journal.remove(draft(call, "").graph).removed
+            assert [each.position for each in removed] == ([head] if current.pop(call, None) else [])
         elif isinstance(call, list):
             answers = journal.accept([draft(graph, content) for graph, content in call])
             for (graph, content), answer in zip(call, answers, strict=True):
@@ -78,9 +78,9 @@ def test_a_b_a_in_one_call_is_three_versions() -> None:
 def test_what_was_removed_comes_back_as_the_next_version() -> None:
     with Journal.in_memory() as journal:
         journal.accept([draft("a", "A")])
-        removal = journal.remove(draft("a", "").graph)
+        (removal,) = journal.remove(draft("a", "").graph).removed
         assert removal == Removal(2, draft("a", "").graph, 1, removal.removed_at, former=1)
-        assert journal.remove(draft("a", "").graph) is None
+        assert journal.remove(draft("a", "").graph) == NOTHING_DROPPED
         (again,) = journal.accept([draft("a", "A")])
         assert (again.version, again.outcome, again.position) == (2, "accepted", 3)
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from journal_samples import draft
 from triplecast import sqlite
 from triplecast.errors import FolderLocked
 from triplecast.journal import Journal, JournalFile
+from triplecast.journal.writer_lock import WriterLock
 
 HOLD = """
 import sys, time
@@ -92,6 +94,21 @@ def test_a_write_that_has_begun_is_not_taken_from_its_process(tmp_path: Path, mo
         old.accept([draft("b", "B")])
         with pytest.raises(FolderLocked, match="it is this very process"):
             Journal.open(tmp_path)
+
+
+def test_one_that_was_making_the_file_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`tests.kills` stopped a process in the first transaction of a folder; it was called another program."""
+    monkeypatch.setattr(sqlite, "PATIENCE", 50)
+    with closing(WriterLock(tmp_path, "2026-11-24T00:00:00.000000Z")):
+        maker = sqlite3.connect(tmp_path / "journal.sqlite", isolation_level=None)
+        maker.execute("PRAGMA journal_mode=wal")
+        maker.execute("BEGIN IMMEDIATE")
+        with pytest.raises(FolderLocked, match="in the middle of a write") as locked:
+            Journal.open(tmp_path, take_over=True)
+        assert locked.value.holder.startswith(f"process {os.getpid()} ")
+        maker.execute("ROLLBACK")
+        maker.close()
+        Journal.open(tmp_path, take_over=True).close()
 
 
 def test_a_checkpoint_that_has_begun_is_not_taken_from_its_process(

@@ -18,8 +18,8 @@ from tests.unit.match.match_samples import (
 )
 from triplecast.index import build_segment
 from triplecast.kernels import hashing
+from triplecast.kernels.resolve import current_hash_mask
 from triplecast.kernels.scan import WALKED_BESIDES
-from triplecast.kernels.single import current_reading
 from triplecast.kernels.words import pad
 from triplecast.match.members import BatchMatches
 from triplecast.match.segment import Scratch, Validity
@@ -37,7 +37,7 @@ def _match_alone(
     (segment,) = snapshot.segments
     batch = BatchMatches([of], limits)
     scratch = Scratch(segment)
-    found = match_single(segment, pad([of.quads]), scratch, current_reading(), Validity(snapshot, [of]), batch)
+    found = match_single(segment, pad([of.quads]), scratch, current_hash_mask(), Validity(snapshot, [of]), batch)
     assert found or not batch.parts
     return batch if found else None
 

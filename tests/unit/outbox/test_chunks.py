@@ -67,3 +67,26 @@ def test_pruned_chunks_behind_a_pending_pair_are_forgotten(tmp_path: Path) -> No
         outbox.commit(given, 3, names)
         assert outbox.prune(2) == 2
         assert outbox.commit(given, 3, names, after=0).differing == ()
+
+
+def test_merging_brings_nothing_back_that_was_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "MERGED", 4)
+    with Outbox.in_memory() as outbox:
+        for position in range(1, 10):
+            outbox.commit(batch([(position, 1, "[{}]")]), position, names)
+            if position == 3:
+                assert outbox.prune(2) == 2
+        assert outbox._database.ask("SELECT min(first) FROM chunk") == [(3,)]
+        assert [(each.sequence, each.position) for each in outbox.notifications()] == [(n, n) for n in range(3, 10)]
+        assert outbox.commit(batch([(n, 1, "[{}]") for n in range(1, 10)]), 9, names, after=0).differing == ()
+        outbox.check()
+
+
+def test_chunks_that_were_just_written_are_not_read_to_be_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "MERGED", 4)
+    with Outbox.in_memory() as outbox:
+        with monkeypatch.context() as unread:
+            unread.setattr(chunks, "read_chunks", None)
+            for position in range(1, 100):
+                outbox.commit(batch([(position, 1, "[{}]")]), position, names)
+        assert [each.position for each in outbox.notifications()] == [*range(1, 100)]

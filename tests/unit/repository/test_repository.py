@@ -130,7 +130,7 @@ def test_what_was_interrupted_is_read_again(tmp_path: Path, monkeypatch: pytest.
     with JournalFile.read_only(tmp_path) as journal:
         found = Repository(journal, tmp_path)
         with monkeypatch.context() as patched:
-            patched.setattr(Store, "apply", _interrupted)
+            patched.setattr(Store, "apply_all", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 found.follow()
         found.save()

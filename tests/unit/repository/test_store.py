@@ -49,8 +49,8 @@ def test_every_event_changes_what_the_slow_store_says(seed: int, merge_after: in
         change = store.apply(event)
         came, went = written(store, change.added), written(store, change.removed)
         assert (content_of(came), content_of(went)) == (added, removed)
-        assert one_graph(store.before) == graph
-        assert named_graphs(store.before) == documents
+        assert one_graph(store.before()) == graph
+        assert named_graphs(store.before()) == documents
         assert not graph & set(came)
         assert set(went) <= graph
         graph = graph - set(went) | set(came)
@@ -66,7 +66,7 @@ def test_every_pattern_finds_what_fits(seed: int) -> None:
     store = Store.empty(20)
     for event in history(random, 30):
         store.apply(event)
-        for source in (store, store.before):
+        for source in (store, store.before()):
             ids = [ANY, NOWHERE, *random.sample(range(store.bank.size), min(4, store.bank.size))]
             rows = source.find(ANY, ANY, ANY).tolist()
             for pattern in (*product(ids, repeat=3), *map(tuple, rows[:5])):
@@ -124,7 +124,7 @@ def test_terms_that_no_document_has_are_forgotten_and_ids_in_use_keep_their_orde
 def test_what_was_before_a_change_cannot_be_read_after_the_next() -> None:
     store = Store.empty()
     store.apply(publication(1, GRAPHS[0], [SHARED]))
-    before = store.before
+    before = store.before()
     store.apply(publication(2, GRAPHS[0], []))
     with pytest.raises(ValueError, match="changed since"):
         before.find(ANY, ANY, ANY)

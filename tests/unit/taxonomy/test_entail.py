@@ -9,7 +9,17 @@ import pytest
 
 from tests.reference.entailment import MEMBER, PROP, RDF, SUB, A, Triple, entailed, holds
 from triplecast.model.entailment import Mark
-from triplecast.taxonomy import Classes, EntailmentTooLarge, Schema, Taxonomy, Words, entail, read_taxonomy
+from triplecast.taxonomy import (
+    Classes,
+    EntailmentTooLarge,
+    Schema,
+    Statements,
+    Taxonomy,
+    Words,
+    entail,
+    holders,
+    read_taxonomy,
+)
 from triplecast.taxonomy.taxonomy import BROADER
 
 NAMES = [f"<x:{letter}>" for letter in "abcdef"]
@@ -119,14 +129,14 @@ def test_functions_on_the_example_of_the_paper(function: str, node: str, other: 
     graph |= {("<x:arno>", "<x:likes>", f"<x:{each}>") for each in ("Sigmod", "Publications")}
     text = "".join(f"{s} {p} {o} .\n" for s, p, o in sorted(known)).encode()
     schema = schema_of(read_taxonomy([text]))
-    classes = Classes(entail(sorted(graph), schema, False), schema)
+    classes = Classes(Statements(entail(sorted(graph), schema, False), schema), schema)
     found = classes.holds(Mark[function.upper()], f"<x:{node}>", f"<x:{other}>")
     assert found == expected == holds(function, f"<x:{node}>", f"<x:{other}>", graph, known)
 
 
 def test_the_steps_up_are_a_shortest_way() -> None:
     schema = schema_of(Taxonomy(tuple(sorted((f"<x:{low}>", SUB, f"<x:{high}>") for low, high in FIGURE_6))))
-    classes = Classes([], schema)
+    classes = Classes(Statements([], schema), schema)
     assert classes.way("<x:Sigmod>", "<x:Publications>") == ("<x:Sigmod>", "<x:Conference>", "<x:Publications>")
     assert classes.way("<x:TechnicalReport>", "<x:Publications>") == ("<x:TechnicalReport>", "<x:Publications>")
     assert classes.way("<x:Publications>", "<x:Sigmod>") == ()
@@ -140,11 +150,12 @@ def test_who_holds_a_class_is_who_is_found_to_hold_it(seed: int) -> None:
         known = {(s, p, o) for s, p, o in known if p in (A, SUB, PROP) and o[0] == "<"}
         schema = schema_of(Taxonomy(tuple(sorted(known))))
         stated = entail(sorted(graph), schema, False)
-        classes = Classes(stated, schema)
+        statements = Statements(stated, schema)
+        classes = Classes(statements, schema)
         nodes = {term for triple in stated for term in triple}
         for function in (Mark.INSTANCE, Mark.DESCENDANT, Mark.ANCESTOR):
             for other in (*NAMES, "<x:elsewhere>"):
-                found = set(classes.holders(function, other))
+                found = set(holders(statements, classes, function, other))
                 assert found == {node for node in nodes if classes.holds(function, node, other)}
                 held += len(found)
     assert held > 300
@@ -153,7 +164,8 @@ def test_who_holds_a_class_is_who_is_found_to_hold_it(seed: int) -> None:
 def test_a_function_takes_the_same_steps_whatever_was_asked_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["triplecast.taxonomy.classes"], "CLASSES_KEPT", 300)
     chain = [(f"<x:{number}>", SUB, f"<x:{number + 1}>") for number in range(100)]
-    classes = Classes(chain, schema_of(Taxonomy(())))
+    schema = schema_of(Taxonomy(()))
+    classes = Classes(Statements(chain, schema), schema)
 
     def steps(number: int) -> int:
         spent: list[int] = []
@@ -168,4 +180,5 @@ def test_a_function_takes_the_same_steps_whatever_was_asked_before(monkeypatch: 
 
 def test_a_long_way_up_is_found_at_once() -> None:
     chain = [(f"<x:{number}>", SUB, f"<x:{number + 1}>") for number in range(20_000)]
-    assert len(Classes(chain, schema_of(Taxonomy(()))).way("<x:0>", "<x:20000>")) == 20_001
+    schema = schema_of(Taxonomy(()))
+    assert len(Classes(Statements(chain, schema), schema).way("<x:0>", "<x:20000>")) == 20_001

@@ -28,7 +28,7 @@ _ANSWERED, _TIMED, _LEARNT, _USED = slice(1, 3), slice(3, 5), slice(0, 5), 5
 template was used last."""
 
 
-class Changes(NamedTuple):
+class StatisticsToWrite(NamedTuple):
     """What to write so that the journal has the present statistics."""
 
     rows: list[Learnt]
@@ -139,11 +139,11 @@ class Experience:
             self._drop(number)
         self._forget_beyond = max(self._known, len(self._numbers) + self._known // 4)
 
-    def changes(self) -> Changes:
+    def changes(self) -> StatisticsToWrite:
         """What changed since `note_written`: templates of which something was learnt, and forgotten ones that have a
         row."""
         rows = [Learnt(self._texts[number], *self._table[number, _LEARNT].tolist()) for number in self._changed]
-        return Changes(rows, [text for text in self._gone if self._numbers.get(text) not in self._changed])
+        return StatisticsToWrite(rows, [text for text in self._gone if self._numbers.get(text) not in self._changed])
 
     def note_written(self) -> None:
         """Note that the journal has what `changes` returned."""

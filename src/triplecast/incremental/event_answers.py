@@ -1,0 +1,78 @@
+"""What is told of the answers to standing queries."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from triplecast.evaluate.budget import BudgetExceeded
+from triplecast.incremental.asked_graph import MOST_HELD
+from triplecast.incremental.difference import AnswerChange, change_text
+from triplecast.model.algebra import Query
+from triplecast.model.match import TOO_LONG
+from triplecast.model.publication import Publication
+from triplecast.repository.held import HELD_TRIPLES
+from triplecast.taxonomy import EntailmentTooLarge
+
+
+class AnswerChanged(NamedTuple):
+    """What an event did to one answer."""
+
+    registration: int
+    added: bytes
+    """The rows that came, as JSON; empty for none."""
+    removed: bytes
+    is_present: bool = False
+    """Whether the rows are all that there are, told because somebody asked."""
+    key: tuple[str, ...] = ()
+    """Variables by which a row removed and one added are a row updated."""
+
+
+class AnswerUndecided(NamedTuple):
+    registration: int
+    reason: str
+
+
+Decided: TypeAlias = tuple[list[AnswerChanged], list[AnswerUndecided]]
+"""What is told of one answer, or why it is undecided."""
+
+
+class EventAnswers(NamedTuple):
+    """What one event did to all answers, by registration."""
+
+    name: Publication
+    """What notifications call it: the version that came or went, or the repository as a subscription found it."""
+    removal: bool
+    changed: Sequence[AnswerChanged]
+    undecided: Sequence[AnswerUndecided]
+
+
+def rows_text(rows: Counter[tuple[tuple[str, str], ...]]) -> bytes:
+    if not rows:
+        return b""
+    return json.dumps([dict(row) for row in rows.elements()], ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def told_of(number: int, query: Query, change: AnswerChange) -> Decided:
+    if not change.added and not change.removed:
+        return [], []
+    added, removed = change_text([variable.name for variable in query.variables], change)
+    if added is None or removed is None:
+        return [], [AnswerUndecided(number, TOO_LONG)]
+    return [AnswerChanged(number, added, removed)], []
+
+
+TOO_LARGE = f"its answer in the stored documents: {EntailmentTooLarge()}, of one resource"
+LOST = (
+    f"its answer in the stored documents: since it was decided, more than {HELD_TRIPLES:,} triples have changed, or "
+    f"after {MOST_HELD} events answers are owed; subscribe again"
+)
+BEYOND = (BudgetExceeded, EntailmentTooLarge, RecursionError, MemoryError)
+
+
+def reason_of(error: BaseException) -> str:
+    if isinstance(error, BudgetExceeded | EntailmentTooLarge):
+        return f"its answer in the stored documents: {error}"
+    return "its answer in the stored documents: nested too deeply, or more than memory holds"
