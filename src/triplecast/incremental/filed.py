@@ -16,12 +16,14 @@ import numpy as np
 
 from triplecast.compile.compiled import CompiledSubscription
 from triplecast.incremental.compiled import StandingQuery, StandingStar, as_asked
-from triplecast.incremental.decided_index import DecidedIndex, QueriesChanged, RowsChanged
+from triplecast.incremental.decided_index import DecidedIndex, QueriesChanged, RowsChanged, rows_of
 from triplecast.incremental.neighbours import JoinGraph, neighbours
+from triplecast.incremental.restriction import Seeds
 from triplecast.kernels.layout import I64
 from triplecast.kernels.timeline import distinct, touched_subjects
 from triplecast.kernels.triples import NOWHERE
 from triplecast.match import Matcher
+from triplecast.model.algebra import from_ntriples
 from triplecast.repository.changes import Changes
 from triplecast.repository.store import Store, TripleSource, id_of
 
@@ -270,3 +272,38 @@ def _owners(registration: int, query: StandingQuery) -> Iterator[tuple[_StarOf |
     for number, star in enumerate(() if query.is_single else query.stars):
         owner = _StarOf(registration, number) if query.graph is None else _NodeOf(query.group, star.node)
         yield owner, star
+
+
+def known_stars(query: StandingQuery, number: int, found: Concerned) -> Mapping[int, RowsChanged] | None:
+    """The stars of a query that changed; None where one of them has too many rows, or none is filed."""
+    if number not in found.unsure:
+        return found.stars[number]
+    if query.graph is None or query.is_single:
+        return None
+    known: dict[int, RowsChanged] = {}
+    for place, star in enumerate(query.stars):
+        if star.key in found.star_rows:
+            rows = found.star_rows[star.key]
+            if rows is None:
+                return None
+            known[place] = rows
+    return known or None
+
+
+def seeds_of(query: StandingQuery, stars: Mapping[int, RowsChanged]) -> list[Seeds] | None:
+    """What the rows that a star lost or gained say of the solutions that change; None where one says nothing."""
+    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for number, changed in stars.items():
+        seeds = query.stars[number].seeds
+        if not seeds:
+            return None
+        before, after = (
+            {tuple(sorted(row.items())): row for row in rows_of(text)} for text in (changed.before, changed.after)
+        )
+        differing = [row for key, row in before.items() if key not in after]
+        differing += [row for key, row in after.items() if key not in before]
+        wanted = found.setdefault(tuple(name for _, name in seeds), [])
+        wanted += [tuple(row[shown] for shown, _ in seeds) for row in differing]
+    return [
+        Seeds(names, [tuple(map(from_ntriples, row)) for row in dict.fromkeys(rows)]) for names, rows in found.items()
+    ]

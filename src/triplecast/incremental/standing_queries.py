@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from sys import intern
 from typing import NamedTuple
@@ -28,9 +28,8 @@ from triplecast.incremental.event_answers import (
     rows_text,
     told_of,
 )
-from triplecast.incremental.filed import Concerned, lacks_constants
+from triplecast.incremental.filed import Concerned, known_stars, lacks_constants, seeds_of
 from triplecast.incremental.owed import OwedAnswers
-from triplecast.incremental.restriction import Seeds
 from triplecast.journal import JournalFile
 from triplecast.languages import fill
 from triplecast.match import Matcher
@@ -339,7 +338,7 @@ class StandingQueries:
             return self._rows_changed(standing, found.rows[number], states)
         if found is not None and number not in found.stars and number not in found.unsure:
             return [], []
-        stars = None if found is None else _known_stars(standing.query, number, found)
+        stars = None if found is None else known_stars(standing.query, number, found)
         seeds = None if stars is None else seeds_of(standing.query, stars)
         return self._decided(
             standing, lambda: change_of_answer(query, seeds, states.before, states.after, Budget(STEPS))
@@ -365,41 +364,6 @@ class StandingQueries:
             return told_of(standing.number, _query_of(standing.compiled), change())
         except BEYOND as error:
             return [], [AnswerUndecided(standing.number, reason_of(error))]
-
-
-def _known_stars(query: StandingQuery, number: int, found: Concerned) -> Mapping[int, RowsChanged] | None:
-    """The stars of a query that changed; None where one of them has too many rows, or none is filed."""
-    if number not in found.unsure:
-        return found.stars[number]
-    if query.graph is None or query.is_single:
-        return None
-    known: dict[int, RowsChanged] = {}
-    for place, star in enumerate(query.stars):
-        if star.key in found.star_rows:
-            rows = found.star_rows[star.key]
-            if rows is None:
-                return None
-            known[place] = rows
-    return known or None
-
-
-def seeds_of(query: StandingQuery, stars: Mapping[int, RowsChanged]) -> list[Seeds] | None:
-    """What the rows that a star lost or gained say of the solutions that change; None where one says nothing."""
-    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
-    for number, changed in stars.items():
-        seeds = query.stars[number].seeds
-        if not seeds:
-            return None
-        before, after = (
-            {tuple(sorted(row.items())): row for row in rows_of(text)} for text in (changed.before, changed.after)
-        )
-        differing = [row for key, row in before.items() if key not in after]
-        differing += [row for key, row in after.items() if key not in before]
-        wanted = found.setdefault(tuple(name for _, name in seeds), [])
-        wanted += [tuple(row[shown] for shown, _ in seeds) for row in differing]
-    return [
-        Seeds(names, [tuple(map(from_ntriples, row)) for row in dict.fromkeys(rows)]) for names, rows in found.items()
-    ]
 
 
 @lru_cache(maxsize=QUERIES_CACHED)
