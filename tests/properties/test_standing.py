@@ -297,9 +297,10 @@ def subscription(asked: Asked, name: str) -> Subscription:
 
 def told_as(source: random.Random, asked: Asked, name: str) -> Subscription:
     """A subscription with a key or without one, that wants to hear its first answer or not."""
-    variables = [variable.name for variable in asked.query.variables] if asked.query.form == "select" else []
-    key = tuple(variables[:1]) if source.random() < 0.3 else ()
-    return replace(subscription(asked, name), initial="none" if source.random() < 0.3 else None, key=key)
+    plain = subscription(asked, name)
+    variables = compile_subscription(plain).template.query.variables if asked.query.form == "select" else ()
+    key = tuple(variable.name for variable in variables[:1]) if source.random() < 0.3 else ()
+    return replace(plain, initial="none" if source.random() < 0.3 else None, key=key)
 
 
 def apply_events(journal: Journal, before: int, told: Told) -> None:
