@@ -11,7 +11,8 @@ from triplecast.errors import StorageFault
 from triplecast.journal.leases import read_leases
 from triplecast.journal.parts import read_parts
 from triplecast.journal.record import COUNTED, ENDS, SCHEMA_SETTING, Kind, attached_to, read_renewal, verify, verify_row
-from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
+from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
+from triplecast.model.subscription import EVERY
 from triplecast.sqlite import SqliteFile
 from triplecast.storage_faults import RESTORE
 
@@ -31,6 +32,7 @@ class ReplayedState:
         self.counted: Counter[int] = Counter()
         self.attached: dict[int, int] = {}
         self.schema: dict[str, _Entry] = {}
+        self.settings: dict[str, _Entry] = {}
 
     def set_lease(self, id: int, end: int | None) -> None:
         if end is None:
@@ -79,6 +81,8 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
     for (value,) in database.each(f"SELECT value FROM setting WHERE name = '{SCHEMA_SETTING}'"):
         schema[SCHEMA_SETTING] = (int(value),)
     _compare(where, "setting", replayed.schema, schema)
+    settings: dict[str, _Entry] = {name: () for (name,) in database.each("SELECT name FROM setting")}
+    _compare(where, "setting", replayed.settings, {name: () for name in replayed.settings if name in settings})
     check_written(database, replayed.written_at)
     return replayed.attached
 
@@ -99,6 +103,7 @@ def _read_records(database: SqliteFile) -> ReplayedState:
             replayed.documents[row.name] = (row.number, row.position, row.written_at, row.digest)
         elif row.kind == Kind.SUBSCRIPTION:
             block = SubscriptionBlock(row)
+            replayed.settings.update((hearing_setting(notify), ()) for notify in {*block.hears()} - {EVERY})
             for id in block.ids:
                 replayed.live[block.name(id)] = (id,)
                 replayed.set_lease(id, block.end)

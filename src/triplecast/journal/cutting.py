@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import NamedTuple
 
 from triplecast.journal.parts import HeldGraph, cut_documents, drop_parts, holders_of, parts_of, runs, write_parts
-from triplecast.journal.record import Kind, Writing, row_of, time_text
+from triplecast.journal.record import Writing, removal_row, time_text
 from triplecast.journal.versions import LatestVersion, latest_versions, write_latest
 from triplecast.model.events import Removal
 from triplecast.model.publication import Draft, Position, Publication
@@ -140,6 +140,6 @@ class CutDocuments:
 
     def _remove(self, graph: str, known: LatestVersion) -> Removal:
         writing = self._writing
-        position = writing.add(row_of(Kind.REMOVAL, writing.next, graph, writing.at, number=known.version))
+        position = writing.add(removal_row(writing.next, graph, known.version, writing.at, known.position))
         write_latest(self._database, {graph: LatestVersion(known.version, position, writing.at, b"")})
-        return Removal(position, graph, known.version, time_text(writing.at))
+        return Removal(position, graph, known.version, time_text(writing.at), known.position)

@@ -10,7 +10,7 @@ from triplecast.errors import InputError
 from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_learnt, write_operator, write_results
 from triplecast.journal.record import SCHEMA_SETTING, SCOPE_SETTING, Kind, Writing, read_clock, row_of
-from triplecast.journal.subscription_blocks import subscription_rows
+from triplecast.journal.subscription_blocks import hearing_setting, subscription_rows
 from triplecast.journal.taking import TakingJournal
 from triplecast.journal.versions import latest_version
 from triplecast.model.answers import Answer, GroundCall, OperatorResult
@@ -18,7 +18,17 @@ from triplecast.model.events import TaxonomyVersion
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft, Position
-from triplecast.model.subscription import API, NO_END, Lease, Registration, RegistrationId, Subscription, check_fields
+from triplecast.model.subscription import (
+    API,
+    EVERY,
+    NO_END,
+    NOTIFY,
+    Lease,
+    Registration,
+    RegistrationId,
+    Subscription,
+    check_fields,
+)
 from triplecast.schema import RdfSchema
 from triplecast.taxonomy import Taxonomy
 
@@ -47,6 +57,9 @@ class Journal(TakingJournal):
             for subscription in subscriptions:
                 check_fields(subscription)
             self._cancel(writing, ended)
+            hears = {each.hears for each in subscriptions} - {EVERY}
+            for notify in sorted(hears - self._heard()):
+                self._write_setting(hearing_setting(notify), "1")
             first = int(writing.next)
             for row in subscription_rows(first, subscriptions, writing.at, end, b"".join(tickets or ()), source):
                 writing.add(row)
@@ -55,7 +68,17 @@ class Journal(TakingJournal):
                 write_lease(self._database, range(first, writing.next), end)
             numbered = zip(range(first, writing.next), subscriptions, strict=True)
             writing.added += [Registration(RegistrationId(id), each, None, source) for id, each in numbered]
+        self._hearers = self._heard() | hears
         return writing.added
+
+    def has_hearers(self, notify: str) -> bool:
+        return notify in self._heard()
+
+    def _heard(self) -> frozenset[str]:
+        if self._hearers is None:
+            settings = self.settings()
+            self._hearers = frozenset(each for each in NOTIFY if hearing_setting(each) in settings)
+        return self._hearers
 
     def renew(self, id: int, lease: Lease) -> int | None:
         """Give the lease of registration `id` another end, from now on; return that end, None for none.
@@ -73,6 +96,16 @@ class Journal(TakingJournal):
             if end is not None:
                 write_lease(self._database, range(id, id + 1), end)
         return end
+
+    def resync(self, id: int) -> Position:
+        """Have the present answer of live registration `id`, of repository scope, told again; the position from which
+        that is. Raises `InputError` where it is not live any more."""
+        with self._append() as writing:
+            registration = self.registration(id)
+            if registration is None or registration.removed is not None:
+                raise InputError(f"registration {id} is not live", "subscribe again")
+            name = registration.subscription.name
+            return writing.add(row_of(Kind.RESYNC, writing.next, name, writing.at, number=id))
 
     def end_leases(self) -> None:
         """Write the end of every lease that is over now, as any method that writes does before it writes; a replica

@@ -20,11 +20,11 @@ from triplecast.journal.record import (
     verify_row,
 )
 from triplecast.journal.records import ReplicatedRecord
-from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
+from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
 from triplecast.journal.versions import LatestVersion, write_latest
 from triplecast.journal.writer import JournalWriter, write_files
 from triplecast.model.publication import Attachments, Draft, FileState
-from triplecast.model.subscription import REPOSITORY
+from triplecast.model.subscription import EVERY, REPOSITORY
 
 
 class TakingJournal(JournalWriter):
@@ -32,6 +32,8 @@ class TakingJournal(JournalWriter):
 
     _has_repository_scope: bool | None = None
     """As the setting says, once it was read."""
+    _hearers: frozenset[str] | None = None
+    """What registrations want to hear, or wanted; as the settings say, once they were read."""
 
     def commit_changes(
         self, changes: Sequence[Draft | str], sources: Mapping[str, FileState], gone: Sequence[str]
@@ -75,6 +77,9 @@ class TakingJournal(JournalWriter):
             self._write_live([each.name for each in taken], block.ids.start)
             if block.end is not None:
                 write_lease(self._database, block.ids, block.end)
+            for notify in sorted({each.hears for each in taken} - {EVERY}):
+                self._write_setting(hearing_setting(notify), "1")
+                self._hearers = None
             if any(each.scope == REPOSITORY for each in taken):
                 self._write_setting(SCOPE_SETTING, "1")
                 self._has_repository_scope = None
