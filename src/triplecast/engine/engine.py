@@ -21,14 +21,15 @@ from triplecast.engine.opened import Opened
 from triplecast.engine.previews import Preview, admit_preview, explain_document, preview_subscription
 from triplecast.engine.publishing import Publishing
 from triplecast.engine.querying import Answer, Querying
-from triplecast.engine.receipt import LoadedTaxonomy, Match, Receipt, Statistics
+from triplecast.engine.receipt import LoadedSchema, LoadedTaxonomy, Match, Receipt, Statistics
+from triplecast.engine.taking import Taking
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
 from triplecast.explain import Explanation, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.document import document_of
-from triplecast.ingest.document_files import parse_taxonomy
+from triplecast.ingest.document_files import parse_schema, parse_taxonomy
 from triplecast.journal import Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
@@ -127,6 +128,7 @@ class Engine:
         self._publishing = Publishing(self._lock, self._parser, journal, self._registry, self._matching)
         parts = (self._matching, self._querying, self._parser, self._asker, matcher, self._explainer, outbox)
         self._opened = Opened(self, self._lock, journal, parts)
+        self.taking = Taking(self._opened, self._lock, journal, self._registry, self._publishing, matcher, self._asker)
         for line in self._upkeep.open():
             warnings.warn(line, OperatorWarning, stacklevel=4)
         self._match_accepted()
@@ -229,6 +231,19 @@ class Engine:
             self._match_accepted()
             loaded = LoadedTaxonomy.of(taxonomy, self._journal.load_taxonomy(taxonomy))
             return self._publishing.taught(loaded)
+
+    def load_schema(self, data: bytes | str, media_type: str | None = None) -> LoadedSchema:
+        """Replace the schema of rules: those registered from now on are read with it, and its strong references hold.
+
+        ``rdfs:domain``, ``rdfs:range``, ``rdfs:subClassOf`` and declared classes and properties are taken, between
+        IRIs, and ``urn:triplecast:mdv:setValued`` and ``urn:triplecast:mdv:strong`` with true; an empty document takes
+        the schema away. Raises `DocumentRejected`, `InputError` and `StorageFault`: then nothing has changed.
+        """
+        self._opened.check()
+        schema = parse_schema(self._parser, [document_of(data, media_type, None, False)])
+        with self._lock:
+            self._match_accepted()
+            return LoadedSchema.of(schema, self._journal.load_schema(schema))
 
     # ---- publishing -------------------------------------------------------------------------------------------------
 

@@ -84,7 +84,7 @@ class Matching:
         events = self._journal.documents(due.after, due.upto, MATCHED_AT_ONCE, BYTES_AT_ONCE)
         if not events:
             told = answers_batch(self._querying.changes(due.after, due.upto))
-            if told.publications:
+            if told.publications or self._journal.has_repository_scope:
                 self._report(outcome, self._driver.commit(told, due.upto, due.after, replayed=True).told)
             else:
                 self._driver.note_no_documents(due.upto)

@@ -15,6 +15,7 @@ from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Reject
 from triplecast.model.subscription import Subscription, SubscriptionCounts
 from triplecast.results import Answered, Recorded
+from triplecast.schema import RdfSchema
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 
@@ -53,6 +54,24 @@ class LoadedTaxonomy:
     def of(cls, taxonomy: Taxonomy, position: int) -> LoadedTaxonomy:
         subclasses, subproperties, broader, types = map(taxonomy.count, (SUB_CLASS, SUB_PROPERTY, BROADER, TYPE))
         return cls(position, subclasses, subproperties, broader, types)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSchema:
+    """What became of a schema."""
+
+    position: int
+    """The journal position from which it holds; that of the load before where it says the same."""
+    classes: int
+    """Classes that it declares or names; and so on."""
+    properties: int
+    set_valued: int
+    strong: int
+
+    @classmethod
+    def of(cls, schema: RdfSchema, position: int) -> LoadedSchema:
+        counted = (schema.classes, schema.properties, schema.set_valued, schema.strong)
+        return cls(position, *map(len, counted))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Read the documents and taxonomies at paths that a user names, as those of an inbox, but once and without waiting."""
+"""Read the documents, taxonomies and schemas at paths that a user names, as those of an inbox, but once and at once."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from triplecast.ingest.inbox import KNOWN, InboxFile, distinct_paths, scan_inbox
 from triplecast.ingest.inbox_files import is_whole, read_groups
 from triplecast.ingest.parser import Parser
 from triplecast.model.publication import Reject
+from triplecast.schema import NO_SCHEMA, RdfSchema, read_schema
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomy, read_taxonomy
 
 STDIN = Path("-")
@@ -81,12 +82,31 @@ def parse_taxonomy(parser: Parser, documents: Sequence[Document | Reject], broad
 
     Raises `DocumentRejected` for the first document that cannot be read, and what `read_taxonomy` raises.
     """
+    return read_taxonomy(_parse_all(parser, documents), broader)
+
+
+def parse_schema(parser: Parser, documents: Sequence[Document | Reject]) -> RdfSchema:
+    """Return the schema that all documents state together. Raises `DocumentRejected` for the first document that cannot
+    be read, and what `read_schema` raises."""
+    return read_schema(_parse_all(parser, documents))
+
+
+def _parse_all(parser: Parser, documents: Sequence[Document | Reject]) -> Iterator[bytes]:
     rejects = [each for each in documents if isinstance(each, Reject)]
     parsed = parser.parse([each for each in documents if isinstance(each, Document)])
     for reject in (*rejects, *(reject for result in parsed for reject in result.rejects)):
         reason = f"{reject.source}: {reject.reason}"
         raise DocumentRejected(reject.stage, reason, reject.hint, reject.line, reject.column)
-    return read_taxonomy((draft.quads for result in parsed for draft in result.drafts), broader)
+    return (draft.quads for result in parsed for draft in result.drafts)
+
+
+def read_schema_files(paths: Sequence[Path]) -> RdfSchema:
+    """Return the schema of the documents at `paths`. Raises InputError for a missing one, and what `parse_schema`
+    raises."""
+    if not paths:
+        return NO_SCHEMA
+    with Parser() as parser:
+        return parse_schema(parser, list(read_documents(paths)))
 
 
 def check_broader(paths: Sequence[Path], broader: bool) -> None:

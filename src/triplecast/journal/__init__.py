@@ -5,7 +5,7 @@ from triplecast.journal.interface import JournalReader, RegistryChanges
 from triplecast.journal.journal import Journal
 from triplecast.journal.reader import JournalFile, Rejected
 from triplecast.journal.record import Clock, read_clock, system_clock, time_text
-from triplecast.journal.records import BYTES_AT_ONCE
+from triplecast.journal.records import BYTES_AT_ONCE, ReplicatedRecord
 from triplecast.journal.writer_lock import read_address
 from triplecast.model.publication import FileState
 
@@ -22,6 +22,7 @@ __all__ = [
     "JournalReader",
     "RegistryChanges",
     "Rejected",
+    "ReplicatedRecord",
     "read_address",
     "read_clock",
     "system_clock",

@@ -10,7 +10,7 @@ from typing import Any
 from triplecast.errors import StorageFault
 from triplecast.journal.leases import read_leases
 from triplecast.journal.parts import read_parts
-from triplecast.journal.record import COUNTED, ENDS, Kind, attached_to, read_renewal, verify, verify_row
+from triplecast.journal.record import COUNTED, ENDS, SCHEMA_SETTING, Kind, attached_to, read_renewal, verify, verify_row
 from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
 from triplecast.model.subscription import EVERY
 from triplecast.sqlite import SqliteFile
@@ -32,6 +32,7 @@ class ReplayedState:
         self.counted: Counter[int] = Counter()
         self.attached: dict[int, int] = {}
         self.settings: dict[str, _Entry] = {}
+        self.schema: dict[str, _Entry] = {}
 
     def set_lease(self, id: int, end: int | None) -> None:
         if end is None:
@@ -78,6 +79,10 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
     _compare(where, "the count of records of kind", {kind: (n,) for kind, n in replayed.counted.items()}, counted)
     settings: dict[str, _Entry] = {name: () for (name,) in database.each("SELECT name FROM setting")}
     _compare(where, "setting", replayed.settings, {name: () for name in replayed.settings if name in settings})
+    schema: dict[str, _Entry] = {}
+    for (value,) in database.each(f"SELECT value FROM setting WHERE name = '{SCHEMA_SETTING}'"):
+        schema[SCHEMA_SETTING] = (int(value),)
+    _compare(where, "setting", replayed.schema, schema)
     check_written(database, replayed.written_at)
     return replayed.attached
 
@@ -104,6 +109,11 @@ def _read_records(database: SqliteFile) -> ReplayedState:
                 replayed.set_lease(id, block.end)
         elif row.kind == Kind.RENEWAL:
             replayed.set_lease(row.number, read_renewal(row))
+        elif row.kind == Kind.SCHEMA:
+            (before,) = replayed.schema.get(SCHEMA_SETTING, (0,))
+            if row.number != before:
+                raise StorageFault(database.where, f"schema {row.position} does not follow schema {before!r}", RESTORE)
+            replayed.schema[SCHEMA_SETTING] = (row.position,)
         elif row.kind in ENDS:
             replayed.set_lease(row.number, None)
             replayed.live.pop(row.name, None)

@@ -10,6 +10,7 @@ from triplecast.model.events import Event
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.schema import RdfSchema
 from triplecast.taxonomy import Taxonomies
 
 
@@ -41,7 +42,7 @@ class JournalReader(Protocol):
         """Return the last position that is acknowledged; 0 when nothing is. It never falls."""
 
     def events(self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None) -> Sequence[Event]:
-        """Return the publications, removals and taxonomies at positions in (`after`, `upto`], in order.
+        """Return the publications, removals, taxonomies and schemas at positions in (`after`, `upto`], in order.
 
         They are at most `limit`, and none after the one with which their bodies come to `most_bytes`.
         """
@@ -52,6 +53,9 @@ class JournalReader(Protocol):
     def taxonomies(self, after: int, upto: int) -> Taxonomies:
         """Return what publications at positions in (`after`, `upto`] are matched with: the last version up to `after`,
         and those behind it."""
+
+    def schema(self, upto: int | None = None) -> RdfSchema:
+        """Return the schema that holds at position `upto`, or now: the last one loaded by then."""
 
     def answers(self, after: int, upto: int, operators: OperatorSet) -> Mapping[int, Mapping[GroundCall, Answer]]:
         """Return what these versions of operators answered for publications at positions in (`after`, `upto`], by

@@ -8,15 +8,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.errors import StorageFault
 from triplecast.journal.check import check_end, check_journal, check_written
 from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
 from triplecast.journal.leases import read_leases
-from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt
+from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt, read_results
 from triplecast.journal.record import (
     ENDS,
     JOURNAL,
     LONGEST_SPAN,
     REGISTRY_KINDS,
+    SCHEMA_SETTING,
+    SCOPE_SETTING,
     SPAN,
     Kind,
     Row,
@@ -26,10 +29,13 @@ from triplecast.journal.record import (
 )
 from triplecast.journal.records import DATABASE, Acknowledged, Records, acknowledged
 from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
+from triplecast.model.answers import OperatorResult
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
-from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.model.subscription import REPOSITORY, Registration, RegistrationId
+from triplecast.schema import NO_SCHEMA, RdfSchema, restore_schema
 from triplecast.sqlite import SqliteFile, row_number
+from triplecast.storage_faults import RESTORE
 
 _REGISTRY = (Kind.SUBSCRIPTION, *ENDS)
 _ALL = (1 << 63) - 1
@@ -164,6 +170,22 @@ class JournalFile(Records, JournalReader):
         rows = self._database.ask(statement, (after,))
         return int(rows[0][0]) if rows else None
 
+    def quiet_upto(self, after: int) -> int:
+        """Up to where, beyond `after`, nothing happens that changes an answer: no document or taxonomy comes or goes,
+        and no subscription of repository scope begins."""
+        if SCOPE_SETTING not in self.settings():
+            return self.head()
+        kinds = ", ".join(str(int(kind)) for kind in (Kind.PUBLICATION, Kind.REMOVAL, Kind.TAXONOMY, Kind.SUBSCRIPTION))
+        statement = f"SELECT * FROM record WHERE position > ? AND kind IN ({kinds}) ORDER BY position"
+        with self._database.reading(), closing(self._database.each(statement, (after,))) as rows:
+            for row in self._verified(rows):
+                if row.kind != Kind.SUBSCRIPTION:
+                    return row.position - 1
+                block = SubscriptionBlock(row)
+                if any(block.registration(id).subscription.scope == REPOSITORY for id in block.ids):
+                    return block.ids.start - 1
+            return self.head()
+
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at positions beyond `after`, by position."""
         rows = self._rows(
@@ -176,6 +198,10 @@ class JournalFile(Records, JournalReader):
     def learnt(self) -> list[Learnt]:
         """What had been learnt of operators when it was kept last."""
         return read_learnt(self._database)
+
+    def operator_results(self, after: int, upto: int) -> list[OperatorResult]:
+        """What operators gave for publications at positions in (`after`, `upto`]."""
+        return read_results(self._database, "position > ? AND position <= ?", "", (after, upto))
 
     def sources(self) -> dict[str, FileState]:
         """Files that the inbox watcher has taken, by path."""
@@ -196,6 +222,21 @@ class JournalFile(Records, JournalReader):
     def has_hearers(self, notify: str) -> bool:
         """Whether a subscription that wants to hear this (`model.subscription.NOTIFY`) was ever registered."""
         return hearing_setting(notify) in self.settings()
+
+    def schema(self, upto: int | None = None) -> RdfSchema:
+        """The schema that holds at position `upto`, or now: the last one loaded by then."""
+        with self._database.reading():
+            position = int(self.settings().get(SCHEMA_SETTING, 0))
+            if (position == 0) != (self._counted(Kind.SCHEMA) == 0):
+                raise StorageFault(self.where, "its last schema cannot be found", RESTORE)
+            while position and upto is not None and position > upto:
+                position = self._schema_row(position).number
+            return restore_schema(self._schema_row(position).body) if position else NO_SCHEMA
+
+    def _schema_row(self, position: int) -> Row:
+        for row in self._rows_at([position], Kind.SCHEMA):
+            return row
+        raise StorageFault(self.where, f"record {position} is no schema, as what follows it says", RESTORE)
 
     # ---- whether it is whole ----------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from triplecast.errors import InputError, StorageFault
-from triplecast.model.events import Event, Removal, TaxonomyVersion
+from triplecast.model.events import Event, Removal, SchemaVersion, TaxonomyVersion
 from triplecast.model.publication import Attachments, Draft, Position, Publication, Reject
 from triplecast.model.subscription import Registration
 from triplecast.sqlite import Format
@@ -46,6 +46,9 @@ class Kind(IntEnum):
     """number: the registration's id, name: its name. Written before anything else that happens after the end."""
     OPERATOR = 9
     """name: its IRI, body: JSON of how it is declared from now on. Written before a subscription that calls it."""
+    SCHEMA = 10
+    """number: the position of the one before, 0 for none; body: `RdfSchema.lines`. The setting ``schema`` names the
+    last."""
     RESYNC = 11
     """number: the registration's id, name: its name. Its present answer is told again."""
 
@@ -97,9 +100,9 @@ INSERT INTO writer VALUES (1, 0, 0)""",
 """``document`` (the latest version of each graph; no digest once removed), ``live``, ``ended`` (by cancellation or by a
 lease's end) and ``lease`` (of live registrations) repeat what the records say, in the same transaction, so that
 the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``part`` says
-which graphs documents that were cut hold (`journal.parts`). ``file`` is the inbox watcher's own, ``content`` and
-``attachment`` are those of `journal.operator_data`, as are ``answer`` and ``statistic``. ``setting`` holds what was
-decided for the folder once, by name."""
+which graphs documents that were cut hold (`journal.parts`). ``file`` is the inbox watcher's own, or says where a local
+repository has its documents from; ``content`` and ``attachment`` are those of `journal.operator_data`, as are
+``answer`` and ``statistic``. ``setting`` holds what was decided for the folder once, by name."""
 
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 """What ends a registration."""
@@ -107,17 +110,27 @@ ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 LEASED = (Kind.SUBSCRIPTION, Kind.RENEWAL, *ENDS)
 """What may change which leases there are, and the registry."""
 
-COUNTED = (Kind.SUBSCRIPTION, Kind.CANCELLATION, Kind.LEASE_END, Kind.TAXONOMY)
-"""Kinds that are looked up through a partial index alone, of which damage may hide an entry without a trace."""
+COUNTED = (Kind.SUBSCRIPTION, Kind.CANCELLATION, Kind.LEASE_END, Kind.TAXONOMY, Kind.SCHEMA)
+"""Kinds that are looked up through a partial index alone, or a setting: damage may hide an entry without a trace."""
 
 DOCUMENT_EVENTS = (Kind.PUBLICATION, Kind.REMOVAL)
-EVENTS = (*DOCUMENT_EVENTS, Kind.TAXONOMY)
+EVENTS = (*DOCUMENT_EVENTS, Kind.TAXONOMY, Kind.SCHEMA)
 """Kinds of records that are an `Event`."""
 
 UNINDEXED_KINDS = (
-    f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.TAXONOMY:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d}, {Kind.RESYNC:d})"
+    f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.TAXONOMY:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d}, "
+    f"{Kind.SCHEMA:d}, {Kind.RESYNC:d})"
 )
 """Those that are read in order of position, without a partial index; the others are counted by theirs."""
+
+SCOPE_SETTING = "scope repository"
+"""The setting of a folder that has, or had, a subscription of repository scope."""
+
+REPLICATES = "replicates"
+"""The setting of a replica that names the folder whose records it takes."""
+
+SCHEMA_SETTING = "schema"
+"""The setting that has the position of the last schema."""
 
 LONGEST_SPAN = 64
 """Most subscriptions of one record: whoever reads one reads them all."""
@@ -212,16 +225,23 @@ def read_event(row: Row, attachments: Attachments = ()) -> Event:
     """Read a record of one of the kinds in `EVENTS`."""
     if row.kind == Kind.TAXONOMY:
         return TaxonomyVersion(row.position, row.body, bool(row.number))
+    if row.kind == Kind.SCHEMA:
+        return SchemaVersion(row.position, row.body)
     at, former = time_text(row.written_at), former_of(row)
     if row.kind == Kind.REMOVAL:
         return Removal(row.position, row.name, row.number, at, former)
-    dataset, labels = bool(row.flags & _DATASET), _LABELS[row.flags % _DATASET]
+    dataset, labels = is_dataset(row), _LABELS[row.flags % _DATASET]
     return Publication(row.position, row.name, row.number, at, row.body, dataset, labels, attachments, former)
 
 
 def former_of(row: Row) -> int:
     """The position of the version that an event took the place of."""
     return row.flags // _FORMER
+
+
+def is_dataset(row: Row) -> bool:
+    """Whether a publication is a dataset with its graphs."""
+    return bool(row.flags & _DATASET)
 
 
 def attached_to(row: Row) -> int:

@@ -31,10 +31,11 @@ from triplecast.journal.record import (
     verify_row,
 )
 from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
+from triplecast.journal.versions import current_graphs, latest_versions
 from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.events import DocumentEvent, Event, Removal, TaxonomyVersion
 from triplecast.model.operators import Operator, OperatorSet
-from triplecast.model.publication import Position, Publication
+from triplecast.model.publication import Attachments, Position, Publication
 from triplecast.model.subscription import NamedRegistrations, Registration
 from triplecast.sqlite import SqliteFile, row_number
 from triplecast.storage_faults import RESTORE
@@ -50,6 +51,13 @@ groups."""
 VERSIONS_AT_ONCE = 16
 """Documents that are read together where their sizes are not known."""
 _VERSIONS_KEPT = 4
+
+
+class ReplicatedRecord(NamedTuple):
+    """A record as another journal takes it."""
+
+    row: Row
+    attachments: Attachments
 
 
 class Records:
@@ -90,8 +98,9 @@ class Records:
         most_bytes: int | None = None,
         kinds: Container[int] = EVENTS,
     ) -> list[Event]:
-        """Return what happened at positions in (`after`, `upto`], in order: publications, removals and taxonomies, or
-        some `kinds` alone; at most `limit`, and none after the one with which their bodies come to `most_bytes`.
+        """Return what happened at positions in (`after`, `upto`], in order: publications, removals, taxonomies and
+        schemas, or some `kinds` alone; at most `limit`, and none after the one with which their bodies come to
+        `most_bytes`.
 
         Raises `StorageFault` where damage hides a record among them.
         """
@@ -180,6 +189,58 @@ class Records:
                 if most_bytes <= 0:
                     return found
         return found
+
+    def records(self, after: int, upto: int, most_bytes: int) -> list[ReplicatedRecord]:
+        """Return the records that end at positions in (`after`, `upto`], in order, whatever their kind; none after the
+        one with which their bodies come to `most_bytes`."""
+        found: list[ReplicatedRecord] = []
+        size = 0
+        statement = "SELECT * FROM record WHERE position > ? AND position <= ? ORDER BY position"
+        with self._database.reading(), closing(self._database.each(statement, (after, upto))) as rows:
+            for row in self._verified(rows):
+                count = attached_to(row) if row.kind == Kind.PUBLICATION else 0
+                attached = read_attachments_of(self._database, row.position, count) if count else ()
+                found.append(ReplicatedRecord(row, attached))
+                size += len(row.body) + sum(len(content) for _, content in attached)
+                if size >= most_bytes:
+                    break
+        return found
+
+    def mark_at(self, position: int) -> str:
+        """Return by what the last record up to a position is recognised; empty where there is none."""
+        statement = "SELECT * FROM record WHERE position <= ? ORDER BY position DESC LIMIT 1"
+        return "".join(f"{row.position} {row.written_at} {row.crc}" for row in self._rows(statement, (position,)))
+
+    def latest_before(self, graphs: Sequence[str], upto: int) -> dict[str, Row]:
+        """Return the records of the documents that graphs had at position `upto`. Records have no index of graphs: all
+        up to there are looked at."""
+        statement = (
+            f"SELECT name, max(position) FROM record WHERE position <= ? AND kind IN ({Kind.PUBLICATION:d}, "
+            f"{Kind.REMOVAL:d}) AND name IN (SELECT value FROM json_each(?)) GROUP BY name"
+        )
+        with self._database.reading():
+            positions = [at for _, at in self._database.ask(statement, (upto, json.dumps([*graphs])))]
+            return {row.name: row for row in self._rows_at(positions, Kind.PUBLICATION)}
+
+    def current_documents(self, prefix: str) -> dict[str, Publication]:
+        """Return the current documents of the graphs whose names begin so, by graph."""
+        with self._database.lock:
+            return self.documents_of(current_graphs(self._database, prefix))
+
+    def documents_of(self, graphs: Sequence[str]) -> dict[str, Publication]:
+        """Return the current documents of those of `graphs` that have one, by graph."""
+        with self._database.lock:
+            latest = latest_versions(self._database, graphs)
+            found = self.bodies([each.position for each in latest.values() if each.digest])
+        return {each.graph: each for each in found.values()}
+
+    def records_of(self, graphs: Sequence[str]) -> dict[str, Row]:
+        """Return their records."""
+        with self._database.lock:
+            latest = latest_versions(self._database, graphs)
+            return {
+                row.name: row for row in self._rows_at([each.position for each in latest.values()], Kind.PUBLICATION)
+            }
 
     def last_publications(self, count: int, most_bytes: int | None = None) -> list[Publication]:
         """The `count` newest publications, or as many as come to `most_bytes`, by position."""

@@ -10,7 +10,7 @@ from typing import Self
 
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
-from triplecast.errors import FolderLocked, StorageFault
+from triplecast.errors import FolderLocked, ReplicaWritten, StorageFault
 from triplecast.journal.cutting import Acceptance, Accepted, CutDocuments, Dropped
 from triplecast.journal.interface import RegistryChanges, RegistrySlice
 from triplecast.journal.last_commit import Fresh, LastCommit, NewRegistrations
@@ -22,6 +22,7 @@ from triplecast.journal.record import (
     COUNTED,
     JOURNAL,
     REGISTRY_KINDS,
+    REPLICATES,
     Clock,
     Kind,
     Row,
@@ -75,6 +76,8 @@ class JournalWriter(JournalFile):
         """From whom the folder was taken over."""
         self.outbox_mark: tuple[int, ...] = ()
         """How far the outbox beside it had come when this was noted last."""
+        self.replicates: str | None = self.settings().get(REPLICATES) or None
+        """The folder whose records this journal takes; it has no other ones."""
 
     @classmethod
     def open(cls, folder: Path | str, clock: Clock = system_clock, take_over: bool = False) -> Self:
@@ -239,7 +242,7 @@ class JournalWriter(JournalFile):
                 accepted, dropped = self._accept(writing, drafts), {}
             rejected = [writing.add(reject_row(writing.next, reject, writing.at)) for reject in rejects]
             if sources or gone:
-                _write_files(self._database, sources or {}, gone)
+                write_files(self._database, sources or {}, gone)
         if writing.rows and not any(draft.attachments for draft in drafts) and not dropped:
             self._fresh = Fresh(
                 writing.rows[0].position - 1, writing.next - 1, _published(drafts, accepted, writing.rows)
@@ -284,17 +287,20 @@ class JournalWriter(JournalFile):
     # ---- appending --------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _append(self) -> Iterator[Writing]:
+    def _append(self, replicated: bool = False) -> Iterator[Writing]:
         """One transaction of this epoch's writer; its rows, before them the ends of leases that are over, are inserted
-        at its end."""
+        at its end. Those of a replica are `replicated`, with the times that they have. Raises `FolderLocked` for others
+        in a replica."""
         with self._database.lock:
             reach("journal.before-append")
             last, taxonomies, new = self._last, self._taxonomies, self._new
             self._forget()  # until this is committed
             with self._database.write():
                 self.check_writer()
+                if self.replicates is not None and not replicated:
+                    raise ReplicaWritten(str(Path(self.where).parent), self.replicates)
                 last = last or self._read_last()
-                writing = self._begin(last)
+                writing = Writing(last.head + 1, last.written_at) if replicated else self._begin(last)
                 yield writing
                 first_end = last.first_end
                 if writing.rows:
@@ -343,9 +349,12 @@ class JournalWriter(JournalFile):
         """End a live registration, whose lease is dropped already; return the position of its end."""
         id, name = int(registration.id), registration.subscription.name
         position = writing.add(row_of(kind, writing.next, name, writing.at, number=id))
+        self._write_ended(id, name, position)
+        return position
+
+    def _write_ended(self, id: int, name: str, position: int) -> None:
         self._database.run("DELETE FROM live WHERE name = ?", [(name,)])
         self._database.run("INSERT INTO ended VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
-        return position
 
 
 def _published(drafts: Sequence[Draft], accepted: Sequence[Accepted], rows: Sequence[Row]) -> list[Publication]:
@@ -359,7 +368,7 @@ def _published(drafts: Sequence[Draft], accepted: Sequence[Accepted], rows: Sequ
     ]
 
 
-def _write_files(database: SqliteFile, states: Mapping[str, FileState], gone: Sequence[str]) -> None:
+def write_files(database: SqliteFile, states: Mapping[str, FileState], gone: Sequence[str]) -> None:
     """Write the states of files by path, and forget those that are `gone`."""
     database.run("DELETE FROM file WHERE path = ?", ((path,) for path in gone))
     database.run(

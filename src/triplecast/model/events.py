@@ -1,4 +1,4 @@
-"""Events: what happens to documents and taxonomies, in the one order of the journal."""
+"""Events: what happens to documents, taxonomies and schemas, in the one order of the journal."""
 
 from __future__ import annotations
 
@@ -31,5 +31,13 @@ class TaxonomyVersion(NamedTuple):
     broader: bool
 
 
+class SchemaVersion(NamedTuple):
+    """A schema as the journal keeps it: rules registered later are read with it, and its strong references hold."""
+
+    position: int
+    lines: bytes
+    """`RdfSchema.lines`."""
+
+
 DocumentEvent: TypeAlias = Publication | Removal
-Event: TypeAlias = DocumentEvent | TaxonomyVersion
+Event: TypeAlias = DocumentEvent | TaxonomyVersion | SchemaVersion

@@ -120,7 +120,7 @@ class Outbox(OutboxReader):
             is_last = bool(mark) and not state.lacks(noted)
             outbox = cls(database, check_writer, state.epoch if is_last else max(epoch, state.epoch + 1))
             with outbox._write():
-                outbox._end = EndMark(folder / END, *outbox.mark)
+                outbox._end = EndMark(folder / END, *outbox.mark, 0)
             opened.pop_all()
         return outbox
 
@@ -315,6 +315,8 @@ class Outbox(OutboxReader):
         self._state = state._replace(told=upto, progress=upto)
         self._passed = upto
         self._unsynced += 1
+        if self._end is not None:
+            self._end.set(*self.mark, upto)
         return True
 
     def _write_state(self, state: State) -> None:
@@ -336,7 +338,7 @@ class Outbox(OutboxReader):
 
     def _mark(self) -> None:
         if self._end is not None and not self._unsynced:
-            self._end.set(*self.mark)
+            self._end.set(*self.mark, self._passed)
 
     def _withhold(self, batch: OutboxBatch, registrations: Collection[int]) -> OutboxBatch:
         """Store the rows that a pending pair of their registration precedes, if it is one of `registrations`; return

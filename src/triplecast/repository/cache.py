@@ -16,7 +16,7 @@ from triplecast.index.file import LARGE_FORMAT, TEMPORARY, ArrayFile, Sole, read
 from triplecast.kernels.termbank import TermBank
 from triplecast.kernels.triples import SortedTriples
 from triplecast.kernels.words import PADDING
-from triplecast.model.events import Event, Removal, TaxonomyVersion
+from triplecast.model.events import Event, Removal
 from triplecast.model.publication import Publication
 from triplecast.repository.assembly import Assembled, DocumentIndex
 
@@ -76,7 +76,6 @@ def mark_of(event: Event) -> str:
     elif isinstance(event, Removal):
         parts = [event.graph, str(event.version), event.removed_at]
     else:
-        assert isinstance(event, TaxonomyVersion)
         parts = [event.lines]
     state = sha256(f"{type(event).__name__} {event.position}".encode())
     for part in parts:
