@@ -187,8 +187,8 @@ class Recorded(NamedTuple):
         if self.change in _UNSIGNED:
             cells = ([each.get(name, "") for name in names] for each in rows.added if names)
             return table_html(f"{subscription} matches {publication}", names, cells)
-        signed = ((sign, each) for sign, some in rows.signed for each in some)
-        signed = chain(signed, ((_STAYED, _between(names, *pair)) for pair in rows.updated))
+        signed = [(sign, each) for sign, some in rows.signed for each in some]
+        signed += [(_STAYED, _between(names, *pair)) for pair in rows.updated]
         cells = ([sign, *(each.get(name, "") for name in names)] for sign, each in signed)
         return table_html(f"{subscription}: rows {self.change} by {publication}", ("", *names), cells)
 

@@ -31,8 +31,8 @@ class ReplayedState:
         self.leases: dict[int, _Entry] = {}
         self.counted: Counter[int] = Counter()
         self.attached: dict[int, int] = {}
-        self.schema: dict[str, _Entry] = {}
         self.settings: dict[str, _Entry] = {}
+        self.schema: dict[str, _Entry] = {}
 
     def set_lease(self, id: int, end: int | None) -> None:
         if end is None:
@@ -77,12 +77,12 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
         verify(crc, where, f"the count of records of kind {kind}", "", (kind, records))
         counted[kind] = (records,)
     _compare(where, "the count of records of kind", {kind: (n,) for kind, n in replayed.counted.items()}, counted)
+    settings: dict[str, _Entry] = {name: () for (name,) in database.each("SELECT name FROM setting")}
+    _compare(where, "setting", replayed.settings, {name: () for name in replayed.settings if name in settings})
     schema: dict[str, _Entry] = {}
     for (value,) in database.each(f"SELECT value FROM setting WHERE name = '{SCHEMA_SETTING}'"):
         schema[SCHEMA_SETTING] = (int(value),)
     _compare(where, "setting", replayed.schema, schema)
-    settings: dict[str, _Entry] = {name: () for (name,) in database.each("SELECT name FROM setting")}
-    _compare(where, "setting", replayed.settings, {name: () for name in replayed.settings if name in settings})
     check_written(database, replayed.written_at)
     return replayed.attached
 

@@ -10,7 +10,7 @@ from triplecast.errors import InputError
 from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_learnt, write_operator, write_results
 from triplecast.journal.record import SCHEMA_SETTING, SCOPE_SETTING, Kind, Writing, read_clock, row_of
-from triplecast.journal.subscription_blocks import hearing_setting, subscription_rows
+from triplecast.journal.subscription_blocks import subscription_rows
 from triplecast.journal.taking import TakingJournal
 from triplecast.journal.versions import latest_version
 from triplecast.model.answers import Answer, GroundCall, OperatorResult
@@ -18,17 +18,7 @@ from triplecast.model.events import TaxonomyVersion
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft, Position
-from triplecast.model.subscription import (
-    API,
-    EVERY,
-    NO_END,
-    NOTIFY,
-    Lease,
-    Registration,
-    RegistrationId,
-    Subscription,
-    check_fields,
-)
+from triplecast.model.subscription import API, NO_END, Lease, Registration, RegistrationId, Subscription, check_fields
 from triplecast.schema import RdfSchema
 from triplecast.taxonomy import Taxonomy
 
@@ -57,9 +47,7 @@ class Journal(TakingJournal):
             for subscription in subscriptions:
                 check_fields(subscription)
             self._cancel(writing, ended)
-            hears = {each.hears for each in subscriptions} - {EVERY}
-            for notify in sorted(hears - self._heard()):
-                self._write_setting(hearing_setting(notify), "1")
+            heard = self._write_heard({each.hears for each in subscriptions})
             first = int(writing.next)
             for row in subscription_rows(first, subscriptions, writing.at, end, b"".join(tickets or ()), source):
                 writing.add(row)
@@ -68,17 +56,11 @@ class Journal(TakingJournal):
                 write_lease(self._database, range(first, writing.next), end)
             numbered = zip(range(first, writing.next), subscriptions, strict=True)
             writing.added += [Registration(RegistrationId(id), each, None, source) for id, each in numbered]
-        self._hearers = self._heard() | hears
+        self._hearers = heard
         return writing.added
 
     def has_hearers(self, notify: str) -> bool:
         return notify in self._heard()
-
-    def _heard(self) -> frozenset[str]:
-        if self._hearers is None:
-            settings = self.settings()
-            self._hearers = frozenset(each for each in NOTIFY if hearing_setting(each) in settings)
-        return self._hearers
 
     def renew(self, id: int, lease: Lease) -> int | None:
         """Give the lease of registration `id` another end, from now on; return that end, None for none.

@@ -117,8 +117,10 @@ DOCUMENT_EVENTS = (Kind.PUBLICATION, Kind.REMOVAL)
 EVENTS = (*DOCUMENT_EVENTS, Kind.TAXONOMY, Kind.SCHEMA)
 """Kinds of records that are an `Event`."""
 
-_UNINDEXED = (*EVENTS, Kind.RENEWAL, Kind.OPERATOR, Kind.RESYNC)
-UNINDEXED_KINDS = f"({', '.join(str(int(kind)) for kind in _UNINDEXED)})"
+UNINDEXED_KINDS = (
+    f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.TAXONOMY:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d}, "
+    f"{Kind.SCHEMA:d}, {Kind.RESYNC:d})"
+)
 """Those that are read in order of position, without a partial index; the others are counted by theirs."""
 
 SCOPE_SETTING = "scope repository"

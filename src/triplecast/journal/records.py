@@ -173,6 +173,23 @@ class Records:
                 raise StorageFault(self.where, f"there is no publication at position {position}", RESTORE)
         return found
 
+    def versions(self, positions: Sequence[int], most_bytes: int) -> list[Publication]:
+        """Return the publications at the first of `positions`, ascending, in order: as many as come to `most_bytes`.
+
+        Raises `StorageFault` where one of them is no publication.
+        """
+        found: list[Publication] = []
+        for start in range(0, len(positions), VERSIONS_AT_ONCE):
+            some = positions[start : start + VERSIONS_AT_ONCE]
+            bodies = self.bodies(some)
+            for position in some:
+                each = bodies[position]
+                found.append(each)
+                most_bytes -= len(each.quads) + sum(len(content) for _, content in each.attachments)
+                if most_bytes <= 0:
+                    return found
+        return found
+
     def records(self, after: int, upto: int, most_bytes: int) -> list[ReplicatedRecord]:
         """Return the records that end at positions in (`after`, `upto`], in order, whatever their kind; none after the
         one with which their bodies come to `most_bytes`."""
@@ -224,23 +241,6 @@ class Records:
             return {
                 row.name: row for row in self._rows_at([each.position for each in latest.values()], Kind.PUBLICATION)
             }
-
-    def versions(self, positions: Sequence[int], most_bytes: int) -> list[Publication]:
-        """Return the publications at the first of `positions`, ascending, in order: as many as come to `most_bytes`.
-
-        Raises `StorageFault` where one of them is no publication.
-        """
-        found: list[Publication] = []
-        for start in range(0, len(positions), VERSIONS_AT_ONCE):
-            some = positions[start : start + VERSIONS_AT_ONCE]
-            bodies = self.bodies(some)
-            for position in some:
-                each = bodies[position]
-                found.append(each)
-                most_bytes -= len(each.quads) + sum(len(content) for _, content in each.attachments)
-                if most_bytes <= 0:
-                    return found
-        return found
 
     def last_publications(self, count: int, most_bytes: int | None = None) -> list[Publication]:
         """The `count` newest publications, or as many as come to `most_bytes`, by position."""

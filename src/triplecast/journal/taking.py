@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import groupby
 
 from triplecast.errors import InputError, StorageFault
@@ -24,7 +24,7 @@ from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_se
 from triplecast.journal.versions import LatestVersion, write_latest
 from triplecast.journal.writer import JournalWriter, write_files
 from triplecast.model.publication import Attachments, Draft, FileState
-from triplecast.model.subscription import EVERY, REPOSITORY
+from triplecast.model.subscription import EVERY, NOTIFY, REPOSITORY
 
 
 class TakingJournal(JournalWriter):
@@ -83,6 +83,7 @@ class TakingJournal(JournalWriter):
             if any(each.scope == REPOSITORY for each in taken):
                 self._write_setting(SCOPE_SETTING, "1")
                 self._has_repository_scope = None
+            self._hearers = self._write_heard({*block.hears()})
         elif row.kind in ENDS:
             drop_leases(self._database, [row.number])
             self._write_ended(row.number, row.name, row.position)
@@ -93,6 +94,19 @@ class TakingJournal(JournalWriter):
                 write_lease(self._database, range(row.number, row.number + 1), end)
         elif row.kind == Kind.SCHEMA:
             self._write_setting(SCHEMA_SETTING, str(row.position))
+
+    def _heard(self) -> frozenset[str]:
+        if self._hearers is None:
+            settings = self.settings()
+            self._hearers = frozenset(each for each in NOTIFY if hearing_setting(each) in settings)
+        return self._hearers
+
+    def _write_heard(self, hears: Set[str]) -> frozenset[str]:
+        """Note what registrations want to hear; return it, and what others want or wanted."""
+        heard = self._heard()
+        for notify in sorted(hears - heard - {EVERY}):
+            self._write_setting(hearing_setting(notify), "1")
+        return heard | (hears - {EVERY})
 
     def _write_live(self, names: Sequence[str], first: int) -> None:
         """Note that registrations from `first` on are live under `names`. Raises `InputError` where one is in use."""

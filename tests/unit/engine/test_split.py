@@ -53,7 +53,7 @@ def test_each_changed_dataset_is_told_and_no_other(split: str, tmp_path: Path) -
     titles = dict.fromkeys(range(40), "first")
     told = removed = 0
     with Engine.open(tmp_path) as engine:
-        engine.subscribe(NAMES, id="each")
+        engine.subscribe(NAMES, id="each", notify="every")
         engine.publish(turtle(titles), "text/turtle", CATALOGUE, split=split)
         engine.subscribe(NAMES, id="all", scope="repository")
         start = engine.statistics().work.publications
@@ -103,7 +103,7 @@ def test_what_another_document_says_holds_again() -> None:
     with Engine() as engine:
         engine.publish_many([document({1: "a"}, f"{C}one"), document({1: "b"}, f"{C}two")])
         assert current(engine) == expected({1: "b"})
-        engine.subscribe(NAMES, id="each")
+        engine.subscribe(NAMES, id="each", notify="every")
         (receipt,) = engine.publish_many([document({2: "c"}, f"{C}two")])
         assert [(each.graph, each.version) for each in receipt.publications if each.graph == f"{C}1"] == [(f"{C}1", 3)]
         assert [match.publication for match in receipt.matches] == [f"{C}2", f"{C}1"]
