@@ -16,7 +16,7 @@ from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, Tw
 from triplecast.incremental.changed_resources import NOTHING_HELD, RULE, Held, changed_terms
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
-from triplecast.incremental.difference import DOCUMENTS, AnswerChange, change_of_answer, change_of_rows, whole_answer
+from triplecast.incremental.difference import AnswerChange, change_of_answer, change_of_rows, whole_answer
 from triplecast.incremental.event_answers import (
     BEYOND,
     LOST,
@@ -38,7 +38,7 @@ from triplecast.match import Matcher
 from triplecast.model.algebra import Query, from_ntriples
 from triplecast.model.entailment import Entailment
 from triplecast.model.events import Event, Removal, SchemaVersion, TaxonomyVersion
-from triplecast.model.publication import Position, Publication
+from triplecast.model.publication import DOCUMENTS, TAXONOMY, Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository
 from triplecast.repository.changes import Change, Changes
@@ -51,8 +51,6 @@ STEPS = 500_000
 QUERIES_CACHED = 10_000
 EVENTS_AT_ONCE = 1_000
 """Events whose changes are found together."""
-TAXONOMY = "urn:triplecast:taxonomy"
-"""What notifications call a taxonomy; its version is its position."""
 
 
 class _Standing(NamedTuple):
