@@ -101,6 +101,9 @@ class FolderProvider:
         return self._journal.quiet_upto(self._outbox.settled_upto())
 
     def changes(self, owner: str, after: int, id: str) -> Iterator[bytes]:
+        if after > self.position():  # of another history, or of a folder that has come further
+            self._log = None
+            raise LogGap
         log = self._log_of(owner, after)
         if log.id_at(after) != id:
             self._log = None

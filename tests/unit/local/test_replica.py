@@ -108,6 +108,29 @@ def test_it_serves_local_repositories_and_takes_over(tmp_path: Path, provider: E
         promote(tmp_path / "replica")
 
 
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_a_local_repository_that_was_ahead_follows_the_new_provider(
+    tmp_path: Path, provider: Engine, lost: int
+) -> None:
+    """Also where both have the same position, and hold the same, of two histories."""
+    with LocalRepository.open(tmp_path / "local", provider) as repository:
+        repository.subscribe("SELECT ?s { ?s dct:title ?t }", "titled")
+        with Replica.open(tmp_path / "replica", provider) as replica:
+            replica.sync()
+        for number in range(lost):
+            provider.publish(f"<{E}x> <urn:p> {number} .", "text/turtle", f"{E}x")
+        ahead = repository.sync()
+    provider.close()
+    promote(tmp_path / "replica")
+    with Engine.open(tmp_path / "replica") as engine:
+        with LocalRepository.open(tmp_path / "local", engine) as repository:
+            assert repository.sync() == ahead - lost
+            for number in range(2):
+                engine.publish(f'<{E}{number}> <http://purl.org/dc/terms/title> "N" .', "text/turtle", f"{E}{number}")
+                assert repository.sync() == repository.provider.position() == ahead - lost + number + 1
+                assert len(repository.query("SELECT * { ?s ?p ?o }")) == number + 2
+
+
 def test_another_history_is_not_mixed_in(tmp_path: Path, provider: Engine) -> None:
     with Engine.open(tmp_path / "other") as other:
         other.publish("<urn:a> <urn:b> 1 .", "text/turtle", "urn:g")
