@@ -18,7 +18,19 @@ from triplecast.local.record_log import follow_records, id_at
 from triplecast.patch import write_patch
 
 E = "https://example.org/"
-TABLES = ("record", "document", "live", "ended", "lease", "record_count", "attachment", "content", "answer", "part", "part_change")
+TABLES = (
+    "record",
+    "document",
+    "live",
+    "ended",
+    "lease",
+    "record_count",
+    "attachment",
+    "content",
+    "answer",
+    "part",
+    "part_change",
+)
 
 
 @pytest.fixture
@@ -117,9 +129,7 @@ def test_it_serves_local_repositories_and_takes_over(tmp_path: Path, provider: E
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_after_a_takeover_what_leaves_its_catalogue_is_removed(
-    tmp_path: Path, provider: Engine, is_late: bool
-) -> None:
+def test_after_a_takeover_what_leaves_its_catalogue_is_removed(tmp_path: Path, provider: Engine, is_late: bool) -> None:
     with Replica.open(tmp_path / "replica", provider) as replica:
         publish_cut(provider, f"{E}catalogue", "AB")
         if is_late:
