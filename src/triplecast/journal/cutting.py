@@ -155,8 +155,8 @@ class CutDocuments:
         self._said += said
 
     def _note_changes(self) -> None:
-        """Add what changed to the log that replicas read: with the version that was made, else with the last position, so
-        that a replica has no less to remove where it has not taken all records of this."""
+        """Add what changed to what replicas take: at the version that was made, else at the last position, so that one
+        which has not taken all records of this still knows whose each graph is."""
         last = dict(self._said)
         head = self._writing.next - 1
         changes = [

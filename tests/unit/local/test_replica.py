@@ -159,13 +159,15 @@ def test_a_local_repository_that_was_ahead_follows_the_new_provider(
         ahead = repository.sync()
     provider.close()
     promote(tmp_path / "replica")
-    with Engine.open(tmp_path / "replica") as engine:
-        with LocalRepository.open(tmp_path / "local", engine) as repository:
-            assert repository.sync() == ahead - lost
-            for number in range(2):
-                engine.publish(f'<{E}{number}> <http://purl.org/dc/terms/title> "N" .', "text/turtle", f"{E}{number}")
-                assert repository.sync() == repository.provider.position() == ahead - lost + number + 1
-                assert len(repository.query("SELECT * { ?s ?p ?o }")) == number + 2
+    with (
+        Engine.open(tmp_path / "replica") as engine,
+        LocalRepository.open(tmp_path / "local", engine) as repository,
+    ):
+        assert repository.sync() == ahead - lost
+        for number in range(2):
+            engine.publish(f'<{E}{number}> <http://purl.org/dc/terms/title> "N" .', "text/turtle", f"{E}{number}")
+            assert repository.sync() == repository.provider.position() == ahead - lost + number + 1
+            assert len(repository.query("SELECT * { ?s ?p ?o }")) == number + 2
 
 
 def test_another_history_is_not_mixed_in(tmp_path: Path, provider: Engine) -> None:
