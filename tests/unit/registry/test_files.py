@@ -122,7 +122,9 @@ def test_files_beside_subscriptions_that_are_not_read_are_named(tmp_path: Path) 
     found = load_subscriptions([tmp_path])
     assert found.ignored == ("below/b.sql", "notes.txt")
     assert [subscription.name for subscription in found.subscriptions] == ["a.rq"]
-    assert "read from .rq, .sparql, .rdql, .jsonl files: below/b.sql, notes.txt" in describe_unread(found.ignored)
+    assert "read from .rq, .sparql, .rdql, .rule, .jsonl files: below/b.sql, notes.txt" in describe_unread(
+        found.ignored
+    )
 
 
 def test_a_path_given_twice_is_taken_once(tmp_path: Path) -> None:
