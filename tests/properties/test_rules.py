@@ -16,9 +16,11 @@ from tests.properties.test_standing import few_steps
 from tests.reference.rules import Rule, Schema, answer, described, read
 from tests.reference.terms import RDF, Term, Triple, iri, literal, read_ntriples, write
 from triplecast import Engine, QueryRefused, QuerySyntaxError
+from triplecast.incremental import standing_queries
 
 NAMESPACE = "http://x/"
 RULES, EVENTS, GRAPHS = 24, 10, 4
+ENOUGH = standing_queries.STEPS
 XSD, RDFS, MDV = "http://www.w3.org/2001/XMLSchema#", "http://www.w3.org/2000/01/rdf-schema#", "urn:triplecast:mdv:"
 CLASSES = ("A", "B", "C", "D")
 REFERENCES, DATA = ("r", "s", "t"), ("n", "m", "d", "f", "l", "b")
@@ -186,9 +188,9 @@ class History:
             for at in range(EVENTS):
                 if at in (0, EVENTS // 2):
                     self._subscribe(engine)
-                limit(self.source.choice((0, 5, 30)) if self.scarce and self.source.random() < 0.4 else None)
+                limit(self.source.choice((0, 5, 30)) if self.scarce and self.source.random() < 0.4 else ENOUGH)
                 self._event(engine, at)
-                limit(None)
+                limit(ENOUGH)
         return self.seen
 
     def _subscribe(self, engine: Engine) -> None:
