@@ -13,6 +13,7 @@ from triplecast.errors import (
     QuerySyntaxError,
     QueryTooLarge,
     QuotaReached,
+    ReplicaWritten,
     SandboxFailed,
     StorageFault,
     StorageFull,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from triplecast.explain import Explanation
     from triplecast.ingest import Document
     from triplecast.journal import Accepted, Rejected
+    from triplecast.local import LocalRepository, Replica
     from triplecast.model.publication import Reject
     from triplecast.model.subscription import FOREVER, Subscription
     from triplecast.outbox import Notification, UndecidedPair
@@ -45,12 +47,14 @@ _LAZY = {
     "Explanation": "triplecast.explain",
     "FOREVER": "triplecast.model.subscription",
     "LiveSubscription": "triplecast.engine",
+    "LocalRepository": "triplecast.local",
     "Match": "triplecast.engine",
     "Notification": "triplecast.outbox",
     "Preview": "triplecast.engine",
     "Receipt": "triplecast.engine",
     "Reject": "triplecast.model.publication",
     "Rejected": "triplecast.journal",
+    "Replica": "triplecast.local",
     "Statistics": "triplecast.engine",
     "Subscribed": "triplecast.engine",
     "Subscription": "triplecast.model.subscription",
@@ -69,6 +73,7 @@ __all__ = [
     "FolderLocked",
     "InputError",
     "LiveSubscription",
+    "LocalRepository",
     "Match",
     "Notification",
     "PipelineFailed",
@@ -80,6 +85,8 @@ __all__ = [
     "Receipt",
     "Reject",
     "Rejected",
+    "Replica",
+    "ReplicaWritten",
     "SandboxFailed",
     "Statistics",
     "StorageFault",

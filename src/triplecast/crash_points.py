@@ -31,6 +31,8 @@ POINTS = (
     "outbox.committed",
     "outbox.some-wait",
     "outbox.pruned",
+    "local.taken",
+    "local.committed",
 )
 """Every name that `reach` is called with."""
 

@@ -128,6 +128,16 @@ class FolderLocked(TriplecastError):
 
 
 @dataclass
+class ReplicaWritten(FolderLocked):
+    """A write given to a replica."""
+
+    hint: str = "write there, or make a provider of this one: triplecast replicate --into DIR --promote"
+
+    def __str__(self) -> str:
+        return f"{self.folder} is a replica of {self.holder}; {self.hint}"
+
+
+@dataclass
 class StorageFault(TriplecastError):
     """A stored file that is damaged, has an unknown format, or cannot be written."""
 

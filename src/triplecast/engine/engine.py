@@ -21,7 +21,8 @@ from triplecast.engine.opened import Opened
 from triplecast.engine.previews import Preview, admit_preview, explain_document, preview_subscription
 from triplecast.engine.publishing import Publishing
 from triplecast.engine.querying import Answer, Querying
-from triplecast.engine.receipt import LoadedSchema, LoadedTaxonomy, Receipt, Statistics
+from triplecast.engine.receipt import LoadedSchema, LoadedTaxonomy, Match, Receipt, Statistics
+from triplecast.engine.taking import Taking
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
 from triplecast.explain import Explanation, RuleDecomposition, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
@@ -38,6 +39,7 @@ from triplecast.model.subscription import (
     PUBLICATION,
     Subscription,
     check_subscriptions,
+    read_key,
     read_lease,
 )
 from triplecast.operators.asking import Asker
@@ -136,6 +138,7 @@ class Engine:
         self._publishing = Publishing(self._lock, self._parser, journal, self._registry, self._matching)
         parts = (self._matching, self._querying, self._parser, self._asker, matcher, self._explainer, outbox)
         self._opened = Opened(self, self._lock, journal, parts)
+        self.taking = Taking(self._opened, self._lock, journal, self._registry, self._publishing, matcher, self._asker)
         for line in self._upkeep.open():
             warnings.warn(line, OperatorWarning, stacklevel=4)
         self._match_accepted()
@@ -165,18 +168,21 @@ class Engine:
         entailment: str | None = None,
         owner: str | None = None,
         lease: timedelta | float | datetime | None = None,
+        notify: str | None = None,
+        initial: str | None = None,
+        key: Iterable[str] = (),
     ) -> Subscribed:
         """Register a query, evaluated against each publication from the next on until its lease ends: a timedelta or
         seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day. Its scope is
-        ``publication``, or of a rule ``repository``, unless it says which.
+        ``publication``, or of a rule ``repository``, unless it says which. For `notify`, `initial` and `key`, see
+        docs/follow-changes.md.
 
         Raises `QuerySyntaxError`, `QueryRefused` (`QuotaReached` for a broad one too many of its `owner`),
         `InputError` for an `id` that is in use and a lease that cannot be, and `StorageFault`: then nothing was
         registered.
         """
-        subscription = Subscription(
-            "subscription" if id is None else id, text, language, scope or "", entailment, owner
-        )
+        name, by = "subscription" if id is None else id, read_key(key)
+        subscription = Subscription(name, text, language, scope or "", entailment, owner, notify, initial, by)
         (outcome,) = self._subscribe([subscription], lease, id is not None)
         if isinstance(outcome, Exception):
             raise outcome
@@ -211,6 +217,13 @@ class Engine:
         none. Raises what `unsubscribe` raises, and `InputError` for a lease that cannot be."""
         with self._opened.locked(id=id):
             return self._registry.renew(API, id, ticket, read_lease(until))
+
+    def resync(self, id: str, ticket: str | None = None) -> Sequence[Match]:
+        """Tell live subscription `id` of repository scope its present answer again, as ``present``; return that, or
+        nothing where it is undecided. Raises what `unsubscribe` raises."""
+        with self._opened.locked(id=id):
+            self._match_accepted()
+            return self._publishing.told_again(self._registry.resync(API, id, ticket))
 
     # ---- knowing ----------------------------------------------------------------------------------------------------
 

@@ -19,15 +19,13 @@ from triplecast.incremental.flat_paths import flatten_paths
 from triplecast.incremental.restriction import Seeds, restrict
 from triplecast.model import algebra
 from triplecast.model.algebra import Pattern, Query, Term
-from triplecast.model.publication import Position, Publication
+from triplecast.model.publication import DOCUMENTS, Position, Publication
 from triplecast.repository.stored_graphs import Source, open_store
 
 AnswerRow: TypeAlias = tuple[Term | None, ...]
 """Aligned with the query's variables."""
 _Solution: TypeAlias = frozenset[tuple[str, Term]]
 
-DOCUMENTS = "urn:triplecast:repository"
-"""What notifications call the documents as a whole: where an answer is that of subscribing."""
 _MOMENT = Publication(Position(0), DOCUMENTS, 0, "1970-01-01T00:00:00.000000Z", b"")
 """What an evaluation takes for its publication: always the same, so that what it makes of it, such as blank nodes,
 depends on the documents alone."""

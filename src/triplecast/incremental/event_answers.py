@@ -29,6 +29,10 @@ class AnswerChanged(NamedTuple):
     removed: bytes
     changed: bytes = b""
     """Of a rule, those that stay and whose resource changed (`changed_resources`)."""
+    is_present: bool = False
+    """Whether the rows are all that there are, told because somebody asked."""
+    key: tuple[str, ...] = ()
+    """Variables by which a row removed and one added are a row updated."""
 
 
 class AnswerUndecided(NamedTuple):

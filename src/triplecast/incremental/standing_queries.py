@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from sys import intern
@@ -16,7 +16,7 @@ from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, Tw
 from triplecast.incremental.changed_resources import NOTHING_HELD, RULE, Held, changed_terms
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
-from triplecast.incremental.difference import DOCUMENTS, AnswerChange, change_of_answer, change_of_rows, whole_answer
+from triplecast.incremental.difference import AnswerChange, change_of_answer, change_of_rows, whole_answer
 from triplecast.incremental.event_answers import (
     BEYOND,
     LOST,
@@ -38,7 +38,7 @@ from triplecast.match import Matcher
 from triplecast.model.algebra import Query, from_ntriples
 from triplecast.model.entailment import Entailment
 from triplecast.model.events import Event, Removal, SchemaVersion, TaxonomyVersion
-from triplecast.model.publication import Position, Publication
+from triplecast.model.publication import DOCUMENTS, TAXONOMY, Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository
 from triplecast.repository.changes import Change, Changes
@@ -51,8 +51,6 @@ STEPS = 500_000
 QUERIES_CACHED = 10_000
 EVENTS_AT_ONCE = 1_000
 """Events whose changes are found together."""
-TAXONOMY = "urn:triplecast:taxonomy"
-"""What notifications call a taxonomy; its version is its position."""
 
 
 class _Standing(NamedTuple):
@@ -60,6 +58,7 @@ class _Standing(NamedTuple):
     compiled: CompiledSubscription
     query: StandingQuery
     graph: AskedGraph
+    key: tuple[str, ...]
 
 
 class StandingQueries:
@@ -102,26 +101,28 @@ class StandingQueries:
         """The events up to a position, in order, that change an answer or leave one undecided. Raises `StorageFault`;
         what was not taken from it is given again by others that follow from where it was told."""
         changes = self._journal.registry_changes(self._told, upto)
-        coming = [each for each in changes.added if each.subscription.scope == REPOSITORY]
+        coming = {int(each.id): each for each in changes.added if each.subscription.scope == REPOSITORY}
+        resyncs = dict(self._journal.resyncs(self._told, upto))
         ends = {int(id): position for id, position in changes.removed}
-        subscribed = iter(coming)
-        following = next(subscribed, None)
+        asked = deque(sorted([*coming, *resyncs]))
+
+        def answer_until(position: int) -> Iterator[EventAnswers]:
+            while asked and asked[0] < position:
+                at = asked.popleft()
+                yield from self._begin(coming[at]) if at in coming else self._present(resyncs[at], at)
+
         for group in self._repository.coming(upto):
             places = [each.position for each in group]
             start = 0
             while start < len(group):
-                while following is not None and following.id < places[start]:
-                    yield from self._begin(following)
-                    following = next(subscribed, None)
+                yield from answer_until(places[start])
                 self._end(ends, places[start])
                 stop = min(start + self._events_at_once(), len(group))
-                for position in (*ends.values(), *(() if following is None else (following.id,))):
+                for position in (*ends.values(), *((asked[0],) if asked else ())):
                     stop = min(stop, max(bisect_left(places, position), start + 1))
                 yield from self._answers(group[start:stop])
                 start = stop
-        while following is not None:
-            yield from self._begin(following)
-            following = next(subscribed, None)
+        yield from answer_until(upto + 1)
         self._end(ends, upto)
         self._told = upto
 
@@ -141,7 +142,7 @@ class StandingQueries:
         except (QuerySyntaxError, QueryRefused):
             return None
         graph = self._graph(compiled.entailment)
-        standing = _Standing(int(registration.id), compiled, query, graph)
+        standing = _Standing(int(registration.id), compiled, query, graph, registration.subscription.key)
         self._live[standing.number] = standing
         graph.live.add(standing.number)
         graph.filed.add(standing.number, compiled, query, registration.subscription)
@@ -191,24 +192,34 @@ class StandingQueries:
                     del self._graphs[standing.compiled.entailment]
 
     def _begin(self, registration: Registration) -> Iterator[EventAnswers]:
-        """Its first answer: all rows as added."""
+        """Its first answer, unless it does not want that: all rows as added."""
         standing = self._add(registration)
-        if standing is None:
-            return
-        at = registration.id
-        if not standing.graph.too_large and lacks_constants(standing.compiled, standing.query, standing.graph.store):
+        if standing is None or registration.subscription.initial == "none":
             return
         changed, undecided = self._first(standing)
         if undecided:
             self.owed.begin(standing.number, standing.number)
         if changed or undecided:
-            name = Publication(Position(at), DOCUMENTS, 0, self._journal.registered_at(at), b"")
-            yield EventAnswers(name, False, changed, undecided)
+            yield EventAnswers(self._name_at(standing.number, DOCUMENTS, 0), False, changed, undecided)
+
+    def _present(self, number: int, at: int) -> Iterator[EventAnswers]:
+        """An answer that was asked for again at a position, which is the version that the notification names. With it
+        nothing is owed."""
+        standing = self._live.get(number)
+        if standing is None:
+            return
+        changed, undecided = self._first(standing)
+        if not undecided:
+            self._settle(standing, at)
+            changed = [each._replace(is_present=True) for each in changed or [AnswerChanged(number, b"[]", b"")]]
+        yield EventAnswers(self._name_at(at, DOCUMENTS, at), False, changed, undecided)
 
     def _first(self, standing: _Standing) -> Decided:
         """All rows as added."""
         if standing.graph.too_large:
             return [], [AnswerUndecided(standing.number, TOO_LARGE)]
+        if lacks_constants(standing.compiled, standing.query, standing.graph.store):
+            return [], []
         query, source = _query_of(standing.compiled), standing.graph.after
         return self._decided(standing, lambda: AnswerChange(whole_answer(query, source, Budget(STEPS)), Counter()))
 
@@ -221,7 +232,7 @@ class StandingQueries:
         found = [self._answers_of(graph, events, changes, strong) for _, graph in sorted(self._graphs.items())]
         for place, event in enumerate(events):
             decided = sorted(pair for of_graph in found for pair in of_graph[place].items())
-            told = [each for _, (changed, _) in decided for each in changed]
+            told = [each._replace(key=self._live[number].key) for number, (changed, _) in decided for each in changed]
             undecided = [each for _, (_, unsure) in decided for each in unsure]
             if told or undecided:
                 yield EventAnswers(*self._name_of(event), told, undecided)
@@ -351,8 +362,10 @@ class StandingQueries:
             return event._replace(quads=b""), False
         if isinstance(event, Removal):
             return Publication(event.position, event.graph, event.version, event.removed_at, b""), True
-        position = event.position
-        return Publication(Position(position), TAXONOMY, position, self._journal.loaded_at(position), b""), False
+        return self._name_at(event.position, TAXONOMY, event.position), False
+
+    def _name_at(self, position: int, name: str, version: int) -> Publication:
+        return Publication(Position(position), name, version, self._journal.written_at(position), b"")
 
     def _decide(self, standing: _Standing, found: Concerned | None, states: States) -> Decided:
         """By what an answer differs between two states, of which it is known whom the change concerns, or not."""

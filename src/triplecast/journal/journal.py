@@ -9,10 +9,10 @@ from triplecast.crash_points import reach
 from triplecast.errors import InputError
 from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_learnt, write_operator, write_results
-from triplecast.journal.record import SCHEMA_SETTING, Kind, Writing, checksum, read_clock, row_of
+from triplecast.journal.record import SCHEMA_SETTING, SCOPE_SETTING, Kind, Writing, read_clock, row_of
 from triplecast.journal.subscription_blocks import subscription_rows
+from triplecast.journal.taking import TakingJournal
 from triplecast.journal.versions import latest_version
-from triplecast.journal.writer import JournalWriter
 from triplecast.model.answers import Answer, GroundCall, OperatorResult
 from triplecast.model.events import TaxonomyVersion
 from triplecast.model.match import Learnt
@@ -22,15 +22,9 @@ from triplecast.model.subscription import API, NO_END, Lease, Registration, Regi
 from triplecast.schema import RdfSchema
 from triplecast.taxonomy import Taxonomy
 
-_SCOPE = "scope repository"
-"""The setting of a folder that has, or had, a subscription of repository scope."""
 
-
-class Journal(JournalWriter):
+class Journal(TakingJournal):
     """The writer of one folder: registrations, taxonomies, schemas, documents, operators and settings."""
-
-    _has_repository_scope: bool | None = None
-    """As the setting says, once it was read."""
 
     # ---- subscriptions ----------------------------------------------------------------------------------------------
 
@@ -53,6 +47,7 @@ class Journal(JournalWriter):
             for subscription in subscriptions:
                 check_fields(subscription)
             self._cancel(writing, ended)
+            heard = self._write_heard({each.hears for each in subscriptions})
             first = int(writing.next)
             for row in subscription_rows(first, subscriptions, writing.at, end, b"".join(tickets or ()), source):
                 writing.add(row)
@@ -61,15 +56,11 @@ class Journal(JournalWriter):
                 write_lease(self._database, range(first, writing.next), end)
             numbered = zip(range(first, writing.next), subscriptions, strict=True)
             writing.added += [Registration(RegistrationId(id), each, None, source) for id, each in numbered]
+        self._hearers = heard
         return writing.added
 
-    def _write_live(self, names: Sequence[str], first: int) -> None:
-        """Note that registrations from `first` on are live under `names`. Raises `InputError` where one is in use."""
-        rows = sorted((name, id, checksum(name, (id,))) for id, name in enumerate(names, first))
-        if self._database.run("INSERT OR IGNORE INTO live VALUES (?, ?, ?)", rows) < len(rows):
-            live = self.live_ids(names)
-            name = next(name for name, id, _ in rows if live[name] != id)
-            raise InputError(f"subscription id {name!r} is in use", "unsubscribe it or choose another id")
+    def has_hearers(self, notify: str) -> bool:
+        return notify in self._heard()
 
     def renew(self, id: int, lease: Lease) -> int | None:
         """Give the lease of registration `id` another end, from now on; return that end, None for none.
@@ -88,8 +79,21 @@ class Journal(JournalWriter):
                 write_lease(self._database, range(id, id + 1), end)
         return end
 
+    def resync(self, id: int) -> Position:
+        """Have the present answer of live registration `id`, of repository scope, told again; the position from which
+        that is. Raises `InputError` where it is not live any more."""
+        with self._append() as writing:
+            registration = self.registration(id)
+            if registration is None or registration.removed is not None:
+                raise InputError(f"registration {id} is not live", "subscribe again")
+            name = registration.subscription.name
+            return writing.add(row_of(Kind.RESYNC, writing.next, name, writing.at, number=id))
+
     def end_leases(self) -> None:
-        """Write the end of every lease that is over now, as any method that writes does before it writes."""
+        """Write the end of every lease that is over now, as any method that writes does before it writes; a replica
+        takes those ends too."""
+        if self.replicates is not None:
+            return
         with self._database.lock:
             last = self._last or self._read_last()
             now = max(read_clock(self._clock), last.written_at)
@@ -110,23 +114,19 @@ class Journal(JournalWriter):
         with self.sole():
             self._write_setting(name, value)
 
-    def _write_setting(self, name: str, value: str) -> None:
-        row = (name, value, checksum(f"{name}\n{value}", ()))
-        self._database.run("INSERT OR REPLACE INTO setting VALUES (?, ?, ?)", [row])
-
     # ---- taxonomies, schemas -----------------------------------------------------------------------------------------
 
     @property
     def has_repository_scope(self) -> bool:
         """Whether a subscription of repository scope was ever registered."""
         if self._has_repository_scope is None:
-            self._has_repository_scope = _SCOPE in self.settings()
+            self._has_repository_scope = SCOPE_SETTING in self.settings()
         return self._has_repository_scope
 
     def note_repository_scope(self) -> None:
         """Record that one is registered next."""
         if not self.has_repository_scope:
-            self.set_setting(_SCOPE, "1")
+            self.set_setting(SCOPE_SETTING, "1")
             self._has_repository_scope = True
 
     def load_taxonomy(self, taxonomy: Taxonomy) -> int:
@@ -163,7 +163,10 @@ class Journal(JournalWriter):
             return self.answers(known.position - 1, known.position, operators).get(known.position, {})
 
     def declare_operators(self, declared: Sequence[Operator]) -> None:
-        """Write how operators are declared from now on, where that differs from what is written last."""
+        """Write how operators are declared from now on, where that differs from what is written last; a replica takes
+        what its provider writes."""
+        if self.replicates is not None:
+            return
         known = {each.iri: each for each in self.operators()} if declared else {}
         changed = [each for each in declared if known.get(each.iri) != each]
         if not changed:

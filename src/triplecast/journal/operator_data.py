@@ -24,7 +24,7 @@ def write_results(database: SqliteFile, results: Iterable[OperatorResult]) -> bo
     same = True
     for result in results:
         arguments = json.dumps(result.arguments)
-        kept = _read_results(database, *_KEY, (result.position, result.operator, result.version, arguments))
+        kept = read_results(database, *_KEY, (result.position, result.operator, result.version, arguments))
         if kept:
             same = same and kept[0].answer == result.answer
             continue
@@ -39,7 +39,7 @@ def read_answers(
 ) -> Mapping[int, Mapping[GroundCall, Answer]]:
     """What was kept of publications at positions in (after, upto], by position, of the versions of `operators`."""
     answers: dict[int, dict[GroundCall, Answer]] = {}
-    for kept in _read_results(database, "position > ? AND position <= ?", "", (after, upto)):
+    for kept in read_results(database, "position > ? AND position <= ?", "", (after, upto)):
         declared = operators.find(kept.operator)
         if declared is not None and declared.version == kept.version:
             call = GroundCall(kept.operator, kept.arguments)
@@ -73,13 +73,13 @@ def _is_sound(template: object, *numbers: object) -> bool:
 
 def check_answers(database: SqliteFile) -> None:
     """Read everything. Raises `StorageFault`."""
-    _read_results(database, "1", "", ())
+    read_results(database, "1", "", ())
 
 
 _KEY = ("position = ? AND operator = ? AND version = ? AND arguments = ?", " LIMIT 1")
 
 
-def _read_results(database: SqliteFile, where: str, end: str, values: Sequence[object]) -> list[OperatorResult]:
+def read_results(database: SqliteFile, where: str, end: str, values: Sequence[object]) -> list[OperatorResult]:
     found = []
     statement = f"SELECT * FROM answer WHERE {where} ORDER BY position, operator, version, arguments{end}"
     for position, operator, version, arguments, answer, crc in database.ask(statement, values):

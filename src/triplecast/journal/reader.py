@@ -12,13 +12,14 @@ from triplecast.errors import StorageFault
 from triplecast.journal.check import check_end, check_journal, check_written
 from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
 from triplecast.journal.leases import read_leases
-from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt
+from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt, read_results
 from triplecast.journal.record import (
     ENDS,
     JOURNAL,
     LONGEST_SPAN,
     REGISTRY_KINDS,
     SCHEMA_SETTING,
+    SCOPE_SETTING,
     SPAN,
     Kind,
     Row,
@@ -27,10 +28,11 @@ from triplecast.journal.record import (
     verify,
 )
 from triplecast.journal.records import DATABASE, Acknowledged, Records, acknowledged
-from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
+from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
+from triplecast.model.answers import OperatorResult
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
-from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.model.subscription import REPOSITORY, Registration, RegistrationId
 from triplecast.schema import NO_SCHEMA, RdfSchema, restore_schema
 from triplecast.sqlite import SqliteFile, row_number
 from triplecast.storage_faults import RESTORE
@@ -101,6 +103,11 @@ class JournalFile(Records, JournalReader):
                 rows.append(row)
         return rows, True
 
+    def resyncs(self, after: int, upto: int) -> list[tuple[int, int]]:
+        """The positions in (`after`, `upto`] at which a registration's answer was asked for again, and which one's."""
+        statement = f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind = {Kind.RESYNC:d} ORDER BY 1"
+        return [(row.position, row.number) for row in self._rows(statement, (after, upto))]
+
     def next_registry_change(self, after: int) -> int | None:
         """The first position beyond `after` that changes the registry."""
         rows = self._database.ask(
@@ -156,13 +163,28 @@ class JournalFile(Records, JournalReader):
         statement = f"SELECT count(*) FROM record WHERE position > ? AND kind = {Kind.PUBLICATION:d}"
         return sum(int(count) for (count,) in self._database.ask(statement, (after,)))
 
-    def next_publication(self, after: int) -> int | None:
-        """The position of the first publication beyond `after`."""
-        statement = (
-            f"SELECT position FROM record WHERE position > ? AND kind = {Kind.PUBLICATION:d} ORDER BY position LIMIT 1"
-        )
+    def next_document(self, after: int) -> int | None:
+        """The position of the first publication or removal beyond `after`."""
+        kinds = f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d})"
+        statement = f"SELECT position FROM record WHERE position > ? AND kind IN {kinds} ORDER BY position LIMIT 1"
         rows = self._database.ask(statement, (after,))
         return int(rows[0][0]) if rows else None
+
+    def quiet_upto(self, after: int) -> int:
+        """Up to where, beyond `after`, nothing happens that changes an answer: no document or taxonomy comes or goes,
+        and no subscription of repository scope begins."""
+        if SCOPE_SETTING not in self.settings():
+            return self.head()
+        kinds = ", ".join(str(int(kind)) for kind in (Kind.PUBLICATION, Kind.REMOVAL, Kind.TAXONOMY, Kind.SUBSCRIPTION))
+        statement = f"SELECT * FROM record WHERE position > ? AND kind IN ({kinds}) ORDER BY position"
+        with self._database.reading(), closing(self._database.each(statement, (after,))) as rows:
+            for row in self._verified(rows):
+                if row.kind != Kind.SUBSCRIPTION:
+                    return row.position - 1
+                block = SubscriptionBlock(row)
+                if any(block.registration(id).subscription.scope == REPOSITORY for id in block.ids):
+                    return block.ids.start - 1
+            return self.head()
 
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at positions beyond `after`, by position."""
@@ -176,6 +198,10 @@ class JournalFile(Records, JournalReader):
     def learnt(self) -> list[Learnt]:
         """What had been learnt of operators when it was kept last."""
         return read_learnt(self._database)
+
+    def operator_results(self, after: int, upto: int) -> list[OperatorResult]:
+        """What operators gave for publications at positions in (`after`, `upto`]."""
+        return read_results(self._database, "position > ? AND position <= ?", "", (after, upto))
 
     def sources(self) -> dict[str, FileState]:
         """Files that the inbox watcher has taken, by path."""
@@ -192,6 +218,10 @@ class JournalFile(Records, JournalReader):
             verify(crc, self.where, f"setting {name}", f"{name}\n{value}", ())
             settings[str(name)] = str(value)
         return settings
+
+    def has_hearers(self, notify: str) -> bool:
+        """Whether a subscription that wants to hear this (`model.subscription.NOTIFY`) was ever registered."""
+        return hearing_setting(notify) in self.settings()
 
     def schema(self, upto: int | None = None) -> RdfSchema:
         """The schema that holds at position `upto`, or now: the last one loaded by then."""

@@ -17,8 +17,10 @@ from typing import Any, NamedTuple, Self
 from triplecast.end_mark import read_end_mark
 from triplecast.errors import StorageFault
 from triplecast.journal.operator_data import read_answers, read_attachments_of, read_operator
+from triplecast.journal.parts import PartChange, last_change, read_changes
 from triplecast.journal.record import (
     COUNT_INDEXED,
+    DOCUMENT_EVENTS,
     EVENTS,
     UNINDEXED_KINDS,
     Kind,
@@ -30,10 +32,11 @@ from triplecast.journal.record import (
     verify_row,
 )
 from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
+from triplecast.journal.versions import current_graphs, latest_versions
 from triplecast.model.answers import Answer, GroundCall
-from triplecast.model.events import Event, TaxonomyVersion
+from triplecast.model.events import DocumentEvent, Event, Removal, TaxonomyVersion
 from triplecast.model.operators import Operator, OperatorSet
-from triplecast.model.publication import Position, Publication
+from triplecast.model.publication import Attachments, Position, Publication
 from triplecast.model.subscription import NamedRegistrations, Registration
 from triplecast.sqlite import SqliteFile, row_number
 from triplecast.storage_faults import RESTORE
@@ -46,7 +49,18 @@ KEYS_AT_ONCE = 500
 BYTES_AT_ONCE = 16 << 20
 """Of documents or their quads, attachments included, that are held in memory together, wherever they are taken in
 groups."""
+VERSIONS_AT_ONCE = 16
+"""Documents that are read together where their sizes are not known."""
 _VERSIONS_KEPT = 4
+
+
+class ReplicatedRecord(NamedTuple):
+    """A record as another journal takes it."""
+
+    row: Row
+    attachments: Attachments
+    parts: Sequence[PartChange] = ()
+    """What cut documents hold from its position on."""
 
 
 class Records:
@@ -104,6 +118,13 @@ class Records:
             raise StorageFault(self.where, found_wrong, RESTORE)
         return found
 
+    def documents(
+        self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
+    ) -> Sequence[DocumentEvent]:
+        """Return the publications and removals among `events`; both bounds are of them alone."""
+        found = self.events(after, upto, limit, most_bytes, DOCUMENT_EVENTS)
+        return [event for event in found if isinstance(event, Publication | Removal)]
+
     def publications(
         self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
     ) -> list[Publication]:
@@ -154,6 +175,83 @@ class Records:
             if position not in found:
                 raise StorageFault(self.where, f"there is no publication at position {position}", RESTORE)
         return found
+
+    def versions(self, positions: Sequence[int], most_bytes: int) -> list[Publication]:
+        """Return the publications at the first of `positions`, ascending, in order: as many as come to `most_bytes`.
+
+        Raises `StorageFault` where one of them is no publication.
+        """
+        found: list[Publication] = []
+        for start in range(0, len(positions), VERSIONS_AT_ONCE):
+            some = positions[start : start + VERSIONS_AT_ONCE]
+            bodies = self.bodies(some)
+            for position in some:
+                each = bodies[position]
+                found.append(each)
+                most_bytes -= len(each.quads) + sum(len(content) for _, content in each.attachments)
+                if most_bytes <= 0:
+                    return found
+        return found
+
+    def records(self, after: int, upto: int, most_bytes: int) -> list[ReplicatedRecord]:
+        """Return the records that end at positions in (`after`, `upto`], in order, whatever their kind; none after the
+        one with which their bodies come to `most_bytes`."""
+        found: list[ReplicatedRecord] = []
+        size = 0
+        statement = "SELECT * FROM record WHERE position > ? AND position <= ? ORDER BY position"
+        with self._database.reading(), closing(self._database.each(statement, (after, upto))) as rows:
+            for row in self._verified(rows):
+                count = attached_to(row) if row.kind == Kind.PUBLICATION else 0
+                attached = read_attachments_of(self._database, row.position, count) if count else ()
+                found.append(ReplicatedRecord(row, attached))
+                size += len(row.body) + sum(len(content) for _, content in attached)
+                if size >= most_bytes:
+                    break
+        return found
+
+    def part_changes(self, after: int, upto: int) -> list[PartChange]:
+        """Return what changed of what cut documents hold, beyond the change `after`, at positions up to `upto`."""
+        with self._database.reading():
+            return [*read_changes(self._database, after, upto)]
+
+    def last_part_change(self) -> int:
+        return last_change(self._database)
+
+    def mark_at(self, position: int) -> str:
+        """Return by what the last record up to a position is recognised; empty where there is none."""
+        statement = "SELECT * FROM record WHERE position <= ? ORDER BY position DESC LIMIT 1"
+        return "".join(f"{row.position} {row.written_at} {row.crc}" for row in self._rows(statement, (position,)))
+
+    def latest_before(self, graphs: Sequence[str], upto: int) -> dict[str, Row]:
+        """Return the records of the documents that graphs had at position `upto`. Records have no index of graphs: all
+        up to there are looked at."""
+        statement = (
+            f"SELECT name, max(position) FROM record WHERE position <= ? AND kind IN ({Kind.PUBLICATION:d}, "
+            f"{Kind.REMOVAL:d}) AND name IN (SELECT value FROM json_each(?)) GROUP BY name"
+        )
+        with self._database.reading():
+            positions = [at for _, at in self._database.ask(statement, (upto, json.dumps([*graphs])))]
+            return {row.name: row for row in self._rows_at(positions, Kind.PUBLICATION)}
+
+    def current_documents(self, prefix: str) -> dict[str, Publication]:
+        """Return the current documents of the graphs whose names begin so, by graph."""
+        with self._database.lock:
+            return self.documents_of(current_graphs(self._database, prefix))
+
+    def documents_of(self, graphs: Sequence[str]) -> dict[str, Publication]:
+        """Return the current documents of those of `graphs` that have one, by graph."""
+        with self._database.lock:
+            latest = latest_versions(self._database, graphs)
+            found = self.bodies([each.position for each in latest.values() if each.digest])
+        return {each.graph: each for each in found.values()}
+
+    def records_of(self, graphs: Sequence[str]) -> dict[str, Row]:
+        """Return their records."""
+        with self._database.lock:
+            latest = latest_versions(self._database, graphs)
+            return {
+                row.name: row for row in self._rows_at([each.position for each in latest.values()], Kind.PUBLICATION)
+            }
 
     def last_publications(self, count: int, most_bytes: int | None = None) -> list[Publication]:
         """The `count` newest publications, or as many as come to `most_bytes`, by position."""
@@ -206,17 +304,10 @@ class Records:
             raise StorageFault(self.where, f"there is no subscription at position {position}", RESTORE)
         return found
 
-    def registered_at(self, id: int) -> str:
-        """When registration `id` was recorded (xsd:dateTime in UTC)."""
-        return self._written_at(id, Kind.SUBSCRIPTION)
-
-    def loaded_at(self, position: int) -> str:
-        """When the taxonomy at a position was."""
-        return self._written_at(position, Kind.TAXONOMY)
-
-    def _written_at(self, position: int, kind: Kind) -> str:
+    def written_at(self, position: int) -> str:
+        """When what has this position was recorded (xsd:dateTime in UTC)."""
         with self._database.lock:
-            statement = f"SELECT * FROM record WHERE kind = {kind:d} AND position >= ? ORDER BY 1 LIMIT 1"
+            statement = "SELECT * FROM record WHERE position >= ? ORDER BY 1 LIMIT 1"  # one record may have several
             return time_text(next(iter(self._rows(statement, (position,)))).written_at)
 
     def names_with(self, positions: Sequence[int]) -> list[NamedRegistrations]:
@@ -229,6 +320,13 @@ class Records:
             lost = min({*wanted} - {id for id, _ in found})
             raise StorageFault(self.where, f"there is no subscription at position {lost}", RESTORE)
         return [block.names() for block in {id(block): block for _, block in found}.values()]
+
+    def notify_with(self, positions: Sequence[int]) -> list[tuple[int, list[str]]]:
+        """What the registrations at `positions` want to hear, each with all that its record added: the first one's
+        number, and `Subscription.hears` of them all."""
+        with self._database.lock:
+            blocks = {id(block): block for _, block in self._blocks_with(sorted({*positions}))}
+        return [(block.ids.start, block.hears()) for block in blocks.values()]
 
     def _ended_at(self, ids: Sequence[int]) -> dict[int, int]:
         """The positions at which registrations ended, by id."""

@@ -46,6 +46,12 @@ def latest_version(database: SqliteFile, graph: str) -> LatestVersion | None:
     return latest_versions(database, (graph,)).get(graph)
 
 
+def current_graphs(database: SqliteFile, prefix: str) -> list[str]:
+    """Return the graphs whose names begin with `prefix` and that have a document."""
+    statement = "SELECT graph FROM document WHERE graph >= ? AND graph < ? AND length(digest) > 0 ORDER BY graph"
+    return [str(graph) for (graph,) in database.ask(statement, (prefix, f"{prefix}\U0010ffff"))]
+
+
 def write_latest(database: SqliteFile, changed: Mapping[str, LatestVersion]) -> None:
     """Write the latest versions of graphs, in the place of those before."""
     database.run(

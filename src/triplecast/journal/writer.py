@@ -10,7 +10,7 @@ from typing import Self
 
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
-from triplecast.errors import FolderLocked, StorageFault
+from triplecast.errors import FolderLocked, ReplicaWritten, StorageFault
 from triplecast.journal.cutting import Acceptance, Accepted, CutDocuments, Dropped
 from triplecast.journal.interface import RegistryChanges, RegistrySlice
 from triplecast.journal.last_commit import Fresh, LastCommit, NewRegistrations
@@ -22,11 +22,13 @@ from triplecast.journal.record import (
     COUNTED,
     JOURNAL,
     REGISTRY_KINDS,
+    REPLICATES,
     Clock,
     Kind,
     Row,
     Writing,
     checksum,
+    former_of,
     publication_row,
     read_clock,
     reject_row,
@@ -37,6 +39,7 @@ from triplecast.journal.record import (
 from triplecast.journal.records import DATABASE, END, acknowledged
 from triplecast.journal.versions import LatestVersion, latest_versions, write_latest
 from triplecast.journal.writer_lock import WriterLock
+from triplecast.model.events import DocumentEvent
 from triplecast.model.publication import Draft, FileState, Position, Publication, Reject
 from triplecast.model.subscription import Registration
 from triplecast.sqlite import SqliteFile
@@ -73,6 +76,8 @@ class JournalWriter(JournalFile):
         """From whom the folder was taken over."""
         self.outbox_mark: tuple[int, ...] = ()
         """How far the outbox beside it had come when this was noted last."""
+        self.replicates: str | None = self.settings().get(REPLICATES) or None
+        """The folder whose records this journal takes; it has no other ones."""
 
     @classmethod
     def open(cls, folder: Path | str, clock: Clock = system_clock, take_over: bool = False) -> Self:
@@ -164,12 +169,12 @@ class JournalWriter(JournalFile):
         last = self._last
         return super().head() if last is None else last.head
 
-    def publications(
+    def documents(
         self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
-    ) -> list[Publication]:
+    ) -> Sequence[DocumentEvent]:
         fresh = self._fresh
         if fresh is None or after < fresh.after or upto != fresh.upto:
-            return super().publications(after, upto, limit, most_bytes)
+            return super().documents(after, upto, limit, most_bytes)
         found = fresh.some(after, limit, most_bytes)
         if not found or found[-1] is fresh.publications[-1]:
             self._fresh = None
@@ -177,7 +182,10 @@ class JournalWriter(JournalFile):
 
     def taxonomies(self, after: int, upto: int) -> Taxonomies:
         with self._database.lock:
-            if self._taxonomies is None or after < self._taxonomies[0]:
+            known = self._taxonomies
+            if known is not None and after < known[0] and all(each.position <= after for each in known[1].versions[:1]):
+                return known[1]
+            if known is None or after < known[0]:
                 found = super().taxonomies(after, upto)
                 if (
                     self._last is None
@@ -185,8 +193,8 @@ class JournalWriter(JournalFile):
                     or any(each.position > after for each in found.versions)
                 ):
                     return found
-                self._taxonomies = after, found
-            return self._taxonomies[1]
+                known = self._taxonomies = after, found
+            return known[1]
 
     def has_registry_changes(self, after: int) -> bool:
         """Whether the registry may have changed at positions beyond `after`."""
@@ -234,9 +242,11 @@ class JournalWriter(JournalFile):
                 accepted, dropped = self._accept(writing, drafts), {}
             rejected = [writing.add(reject_row(writing.next, reject, writing.at)) for reject in rejects]
             if sources or gone:
-                _write_files(self._database, sources or {}, gone)
+                write_files(self._database, sources or {}, gone)
         if writing.rows and not any(draft.attachments for draft in drafts) and not dropped:
-            self._fresh = Fresh(writing.rows[0].position - 1, writing.next - 1, _published(drafts, accepted))
+            self._fresh = Fresh(
+                writing.rows[0].position - 1, writing.next - 1, _published(drafts, accepted, writing.rows)
+            )
         return Acceptance(accepted, rejected, dropped)
 
     def _documents(self, writing: Writing) -> CutDocuments:
@@ -258,7 +268,8 @@ class JournalWriter(JournalFile):
             if known is None or known.digest != draft.digest:
                 outcome = "accepted"
                 version = 1 if known is None else known.version + 1
-                position = writing.add(publication_row(writing.next, draft, version, writing.at))
+                former = known.position if known is not None and known.digest else 0
+                position = writing.add(publication_row(writing.next, draft, version, writing.at, former))
                 if draft.attachments:
                     write_attachments(self._database, position, draft.attachments)
                 known = latest[graph] = changed[graph] = LatestVersion(version, position, writing.at, draft.digest)
@@ -276,17 +287,20 @@ class JournalWriter(JournalFile):
     # ---- appending --------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _append(self) -> Iterator[Writing]:
+    def _append(self, replicated: bool = False) -> Iterator[Writing]:
         """One transaction of this epoch's writer; its rows, before them the ends of leases that are over, are inserted
-        at its end."""
+        at its end. Those of a replica are `replicated`, with the times that they have. Raises `FolderLocked` for others
+        in a replica."""
         with self._database.lock:
             reach("journal.before-append")
             last, taxonomies, new = self._last, self._taxonomies, self._new
             self._forget()  # until this is committed
             with self._database.write():
                 self.check_writer()
+                if self.replicates is not None and not replicated:
+                    raise ReplicaWritten(str(Path(self.where).parent), self.replicates)
                 last = last or self._read_last()
-                writing = self._begin(last)
+                writing = Writing(last.head + 1, last.written_at) if replicated else self._begin(last)
                 yield writing
                 first_end = last.first_end
                 if writing.rows:
@@ -335,21 +349,26 @@ class JournalWriter(JournalFile):
         """End a live registration, whose lease is dropped already; return the position of its end."""
         id, name = int(registration.id), registration.subscription.name
         position = writing.add(row_of(kind, writing.next, name, writing.at, number=id))
-        self._database.run("DELETE FROM live WHERE name = ?", [(name,)])
-        self._database.run("INSERT INTO ended VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
+        self._write_ended(id, name, position)
         return position
 
+    def _write_ended(self, id: int, name: str, position: int) -> None:
+        self._database.run("DELETE FROM live WHERE name = ?", [(name,)])
+        self._database.run("INSERT INTO ended VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
 
-def _published(drafts: Sequence[Draft], accepted: Sequence[Accepted]) -> list[Publication]:
-    """What a reader will find of the drafts that are new versions, where none has attachments."""
+
+def _published(drafts: Sequence[Draft], accepted: Sequence[Accepted], rows: Sequence[Row]) -> list[Publication]:
+    """What a reader will find of the drafts that are new versions, where none has attachments; `rows` are theirs among
+    others."""
+    formers = (former_of(row) for row in rows if row.kind == Kind.PUBLICATION)
     return [
-        Publication(one.position, one.graph, one.version, one.accepted_at, draft.quads, draft.dataset, draft.labels)
+        Publication(*one[:4], draft.quads, draft.dataset, draft.labels, (), next(formers))
         for draft, one in zip(drafts, accepted, strict=True)
         if one.outcome == "accepted"
     ]
 
 
-def _write_files(database: SqliteFile, states: Mapping[str, FileState], gone: Sequence[str]) -> None:
+def write_files(database: SqliteFile, states: Mapping[str, FileState], gone: Sequence[str]) -> None:
     """Write the states of files by path, and forget those that are `gone`."""
     database.run("DELETE FROM file WHERE path = ?", ((path,) for path in gone))
     database.run(

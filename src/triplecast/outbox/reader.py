@@ -36,6 +36,8 @@ _READ_AGAIN = "read again from 0 and leave out what you have by its `id`, which 
 _PAGE_BYTES = 8 << 20
 """Of chunks that a reader takes at once, unless one is larger; between pages it holds no lock and no snapshot."""
 _PAGE_CHUNKS = 500
+_PASSED = 4
+"""The place in the end mark of the position up to which the last commits had nothing to record; it may lack it."""
 
 
 def nobody_else() -> None:
@@ -58,6 +60,13 @@ class OutboxReader(OutboxFile):
     def read_only(folder: Path | str) -> OutboxReader:
         """Return a follower of the outbox in `folder`, which need not exist yet. It takes no lock."""
         return OutboxReader(SqliteFile.follower(Path(folder) / DATABASE, OUTBOX))
+
+    def settled_upto(self) -> int:
+        """Up to here everything is recorded that will be. The end mark says it of positions with nothing to record,
+        for which its writer changes nothing in the file."""
+        mark = _read_mark(self._database.where)
+        state = self.state
+        return max((state.progress, *(mark[_PASSED:] if mark[:1] == (state.epoch,) else ())))
 
     def pending(self, after: int, limit: int) -> Pending:
         """Return the first positions beyond `after`, at most `limit`, of publications with pending pairs, these pairs,
@@ -257,7 +266,7 @@ def _read_mark(where: str) -> tuple[int, ...]:
 def check_mark(where: str, state: State, mark: tuple[int, ...]) -> None:
     """Raise `StorageFault` where an outbox has lost what its end mark, read before, says was committed."""
     if state.lacks(mark):
-        epoch, told, sequence, _ = mark
+        epoch, told, sequence, *_ = mark
         found = (
             f"it ends at notification {state.sequence} of publications up to position {state.told} (epoch "
             f"{state.epoch}), but {sequence} up to {told} (epoch {epoch}) were committed: its end is lost"
@@ -274,7 +283,8 @@ def check_rows(database: SqliteFile, pruned: int, sequence: int) -> None:
     row needs and that is missing.
     """
     where = database.where
-    for table in FIELDS:
+    there = {name for (name,) in database.ask("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for table in FIELDS.keys() & there:
         for _ in read_rows(database, table, "", ()):
             pass
     last, known = 0, check_names(database)

@@ -35,6 +35,7 @@ from triplecast.model.subscription import PUBLICATION, REPOSITORY, Registration,
 from triplecast.operators.asking.argument_checks import shared_checker
 from triplecast.query_warnings import find_warnings
 from triplecast.registry.bulk import paused_collection
+from triplecast.registry.hearing import settle_hearing
 from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
 from triplecast.registry.rule_bindings import bind_all
 from triplecast.registry.taxonomy_warnings import concerns_taxonomy, warn_taxonomy
@@ -135,6 +136,7 @@ def examine(
         compiled = compile_subscription(subscription, operators)
         shared = _describe(subscription, compiled, datasets)
         admission = shared.admission
+        subscription = settle_hearing(subscription, compiled.template.query)
         if subscription.scope == REPOSITORY:
             admission = _in_repository(admission, compile_standing(compiled))
         more = find_warnings(compiled.template, compiled.constants, operators)

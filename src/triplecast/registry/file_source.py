@@ -242,5 +242,9 @@ def until_fixed(fault: SubscriptionFault) -> SubscriptionFault:
 
 
 def is_same(one: Subscription, other: Subscription) -> bool:
-    """Equality that is quick where, as nearly always, both are one object."""
-    return one is other or one == other
+    """Whether a registered subscription and one of a file say the same, which is quick where, as nearly always, both
+    are one object. What the file leaves to its query's comment, or to nobody, is as it was registered."""
+    if one is other or one == other:
+        return True
+    notify, initial, key = other.notify or one.notify, other.initial or one.initial, other.key or one.key
+    return one == replace(other, notify=notify, initial=initial, key=key)

@@ -10,7 +10,7 @@ from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.journal import JournalFile, time_text
 from triplecast.languages.rule_given import as_written
 from triplecast.model.operators import OperatorSet
-from triplecast.model.subscription import Registration
+from triplecast.model.subscription import INITIAL, Registration
 from triplecast.registry.admission import admit
 
 PAGE_CHARACTERS = 4 << 20
@@ -31,6 +31,10 @@ class LiveSubscription:
     owner: str | None
     scope: str
     entailment: str | None
+    notify: str
+    """What it wants to hear; `initial` and `key` as it was subscribed."""
+    initial: str
+    key: tuple[str, ...]
     cost: str
     """As in `Subscribed`; ``refused`` for one of another version of Triplecast that this one cannot evaluate."""
     warnings: tuple[str, ...]
@@ -97,6 +101,9 @@ def _listed(found: Registration, end: int | None, operators: OperatorSet) -> Liv
         subscription.owner,
         subscription.scope,
         subscription.entailment,
+        subscription.hears,
+        subscription.initial or INITIAL[0],
+        subscription.key,
         cost,
         warnings,
         None if end is None else time_text(end),

@@ -170,6 +170,16 @@ class Registry:
             end = self._journal.renew(self._own(source, id, ticket).id, lease)
         return None if end is None else time_text(end)
 
+    def resync(self, source: str, id: str, ticket: str | None) -> int:
+        """Have the present answer of the live subscription `id` told again; the journal position. Raises what
+        `unsubscribe` raises, and `InputError` for one of publication scope."""
+        with self.lock:
+            found = self._own(source, id, ticket)
+            if found.subscription.scope != REPOSITORY:
+                what = f"subscription {id!r} is asked of each publication alone: it has no present answer"
+                raise InputError(what, f'subscribe with scope="{REPOSITORY}"')
+            return self._journal.resync(found.id)
+
     def live(self, id: str) -> Registration:
         """The live subscription `id`. Raises `InputError` where there is none."""
         found = self._journal.live_registration(id)

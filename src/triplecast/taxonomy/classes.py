@@ -96,7 +96,7 @@ class Classes(Generic[K]):
         """Return a class and all classes above it."""
         found = self._closures.get(start)
         if found is None:
-            found = frozenset(reach(start, self._above_directly))
+            found = frozenset(reach(start, self.above_directly))
             if self._kept > CLASSES_KEPT:
                 self._closures.clear()
                 self._kept = 0
@@ -110,7 +110,7 @@ class Classes(Generic[K]):
         waiting = deque([start])
         while waiting and goal not in before:
             here = waiting.popleft()
-            for end in self._above_directly(here):
+            for end in self.above_directly(here):
                 if end not in before:
                     before[end] = here
                     waiting.append(end)
@@ -121,7 +121,7 @@ class Classes(Generic[K]):
             way.append(before[way[-1]])
         return tuple(reversed(way))
 
-    def _above_directly(self, here: K) -> Iterator[K]:
+    def above_directly(self, here: K) -> Iterator[K]:
         """From the graph, and from the taxonomy for a class that is not in the graph."""
         yield from self._statements.above(here)
         yield from (end for _, way, end in self._schema.upward.get(here, ()) if way in self._schema.orders)
@@ -149,7 +149,7 @@ def holders(statements: Statements[K], classes: Classes[K], function: Mark, othe
     if function is Mark.DESCENDANT:  # the graph holds all classes above its own
         reached = reach(other, lambda here: statements.below.get(here, ()))
     elif function is Mark.ANCESTOR:
-        reached = classes.above(other)
+        reached = reach(other, classes.above_directly)
     for each in reached:
         yield from statements.instances.get(each, ())
         if each in classes.types(each):

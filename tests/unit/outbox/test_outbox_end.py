@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from outbox_samples import batch, names
 
+from triplecast import Engine
 from triplecast.errors import InputError, StorageFault
-from triplecast.outbox import Cursor, Outbox
+from triplecast.outbox import Cursor, Outbox, OutboxReader
 
 ROWS = [(1, 5, "[{}]"), (2, 5, "[]"), (3, 7, "[]")]
 
@@ -120,3 +121,16 @@ def test_a_lost_prune_or_position_is_noticed(tmp_path: Path, last: str) -> None:
     log.write_bytes(log.read_bytes()[:size])
     with pytest.raises(StorageFault, match="its end is lost"):
         Outbox.open(tmp_path / "killed")
+
+
+def test_a_reader_knows_how_far_it_came_where_nothing_was_recorded(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine, OutboxReader.read_only(tmp_path) as outbox:
+        engine.subscribe("SELECT ?s { ?s <urn:p> 1 }", "ones")
+        for number, settled in ((0, 2), (1, 3), (2, 4), (1, 5)):
+            engine.publish(f"<urn:s> <urn:p> {number} .", "text/turtle", "urn:g")
+            assert outbox.settled_upto() == settled
+        engine.prune(1)
+        assert (outbox.settled_upto(), outbox.state.pruned) == (5, 1)
+    with Engine.open(tmp_path), OutboxReader.read_only(tmp_path) as outbox:
+        assert outbox.settled_upto() == 5
+        outbox.check()

@@ -1,0 +1,90 @@
+"""What an engine takes from another folder: it is what local repositories and replicas are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import RLock
+
+from triplecast.engine.opened import Opened
+from triplecast.engine.publishing import Publishing
+from triplecast.journal import FileState, Journal, PartChange, ReplicatedRecord
+from triplecast.match import Matcher
+from triplecast.model.answers import OperatorResult
+from triplecast.model.publication import Draft
+from triplecast.model.subscription import API, NO_END, Subscription
+from triplecast.operators.asking import Asker
+from triplecast.registry.admission import AdmittedSubscription
+from triplecast.registry.registry import Refusal, Registry, Subscribed
+
+
+class Taking:
+    """Writes what was read elsewhere, and matches it. May be used from any thread; raises `StorageFault`."""
+
+    def __init__(
+        self,
+        opened: Opened,
+        lock: RLock,
+        journal: Journal,
+        registry: Registry,
+        publishing: Publishing,
+        matcher: Matcher,
+        asker: Asker,
+    ) -> None:
+        self._opened = opened
+        self._lock = lock
+        self._journal = journal
+        self._registry = registry
+        self._publishing = publishing
+        self._matcher = matcher
+        self._asker = asker
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the engine is; None in memory."""
+        path = Path(self._journal.where)
+        return path.parent if path.is_absolute() else None
+
+    def changes(
+        self, changes: Sequence[Draft | str], sources: Mapping[str, FileState], gone: Sequence[str] = ()
+    ) -> None:
+        """Take documents, and removals of graphs, in one step with where they came from."""
+        self._opened.check()
+        with self._lock:
+            self._publishing.match_accepted()
+            self._journal.commit_changes(changes, sources, gone)
+            self._publishing.match_accepted()
+
+    def subscriptions(self, wanted: Sequence[Subscription], ended: Sequence[str]) -> list[Subscribed | Refusal]:
+        """Register subscriptions without an end, and end those of some ids, in one step. One whose id is among the
+        `ended` takes its place, unless it is refused: then that one stays. Raises `InputError` for an id that is not
+        live."""
+        self._opened.check()
+        candidates = [self._registry.examine(each) for each in wanted]
+        with self._lock:
+            self._publishing.match_accepted()
+            live = {name: self._registry.live(name) for name in ended}
+            placed = [
+                each._replace(replaces=live.pop(each.subscription.name, None))
+                if isinstance(each, AdmittedSubscription)
+                else each
+                for each in candidates
+            ]
+            for each, candidate in zip(wanted, candidates, strict=True):
+                if not isinstance(candidate, AdmittedSubscription):
+                    live.pop(each.name, None)
+            outcomes = self._registry.change(API, placed, [*live.values()], NO_END, tickets=True)
+            return self._publishing.told_first(outcomes)
+
+    def records(
+        self, records: Sequence[ReplicatedRecord], results: Sequence[OperatorResult], parts: Sequence[PartChange]
+    ) -> None:
+        """Take the records that follow in the journal that this folder replicates, what operators gave there, and what
+        changed before them of what cut documents hold."""
+        self._opened.check()
+        with self._lock:
+            self._journal.keep_results(results)
+            self._journal.take_records(records, parts)
+            recorded = self._matcher.operators.with_recorded(self._journal.operators())
+            self._matcher.operators = self._asker.performer.operators = recorded
+            self._publishing.match_accepted()
