@@ -202,7 +202,7 @@ class History:
             except (QuerySyntaxError, QueryRefused):
                 self.seen["refused"] += 1
                 continue
-            engine.subscribe(text, id=f"{id} alone", language="rule", scope="publication")
+            engine.subscribe(text, id=f"{id} alone", language="rule", scope="publication", notify="every")
             self.rules[id], self.texts[id] = read(text, self.rules), text
             self.told[id] = set()
             for match in subscribed.matches:
