@@ -18,7 +18,7 @@ LINES = {
     "publish → receipt": Bound(3_200, 900),
     "subscribe → index": Bound(3_300, 1_800),
     "triplecast run, inside pipeline/": Bound(1_400, 1_200),
-    "for operators alone, but box": Bound(3_250, 2_780),
+    "for operators alone, but box": Bound(2_890, 2_780),
     "src": Bound(70_000, 40_600),
 }
 
@@ -32,7 +32,7 @@ FILES = {
 FILE_LINES = 400
 """No file is longer, but these, which may not grow."""
 
-LONGER: dict[str, int] = {"engine/engine.py": 440}
+LONGER: dict[str, int] = {"engine/engine.py": 411}
 
 NAMED_TWICE: set[str] = set()
 """Classes of which there are two, still; goal: none."""

@@ -42,7 +42,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d or "forever" (default: 1d)'
     )
-    parser.add_argument("--language", choices=("sparql", "rdql"), help="the language, whatever the extension says")
+    parser.add_argument(
+        "--language", choices=("sparql", "rdql", "rule"), help="the language, whatever the extension says"
+    )
     parser.add_argument(
         "--scope",
         choices=SCOPES,

@@ -32,12 +32,13 @@ def answers_batch(answers: Sequence[EventAnswers]) -> OutboxBatch:
 
 def _told(answer: AnswerChanged, removal: bool) -> tuple[int, str]:
     """The number of a change, and its text."""
-    added, removed = answer.added, answer.removed
+    added, removed, changed = answer.added, answer.removed, answer.changed
     if answer.is_present:
         return CHANGE_NUMBER["present", False], added.decode()
     if added and removed and answer.key:
-        word, text = changed_text(*pair_updates(json.loads(added), json.loads(removed), answer.key, {}, {}))
+        rows = pair_updates(json.loads(added), json.loads(removed), answer.key, {}, {})
+        word, text = changed_text(*rows, changed)
         return CHANGE_NUMBER[word, removal], text.decode()
-    if added and removed:
-        return CHANGE_NUMBER["changed", removal], changed_bindings(added, removed).decode()
+    if changed or (added and removed):
+        return CHANGE_NUMBER["changed", removal], changed_bindings(added, removed, changed=changed).decode()
     return CHANGE_NUMBER["added" if added else "removed", removal], (added or removed).decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from sys import intern
 from typing import NamedTuple
@@ -13,9 +13,10 @@ from triplecast.compile.compiled import CompiledSubscription, compile_subscripti
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget
 from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, TwoStates
+from triplecast.incremental.changed_resources import NOTHING_HELD, RULE, Held, changed_terms
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
-from triplecast.incremental.difference import DOCUMENTS, AnswerChange, change_of_answer, change_of_rows, whole_answer
+from triplecast.incremental.difference import AnswerChange, change_of_answer, change_of_rows, whole_answer
 from triplecast.incremental.event_answers import (
     BEYOND,
     LOST,
@@ -27,6 +28,7 @@ from triplecast.incremental.event_answers import (
     reason_of,
     rows_text,
     told_of,
+    with_changed,
 )
 from triplecast.incremental.filed import Concerned, known_stars, lacks_constants, seeds_of
 from triplecast.incremental.owed import OwedAnswers
@@ -35,11 +37,13 @@ from triplecast.languages import fill
 from triplecast.match import Matcher
 from triplecast.model.algebra import Query, from_ntriples
 from triplecast.model.entailment import Entailment
-from triplecast.model.events import Event, Removal, TaxonomyVersion
-from triplecast.model.publication import Position, Publication
+from triplecast.model.events import Event, Removal, SchemaVersion, TaxonomyVersion
+from triplecast.model.publication import DOCUMENTS, TAXONOMY, Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository
-from triplecast.repository.changes import Changes
+from triplecast.repository.changes import Change, Changes
+from triplecast.repository.stored_graphs import Source
+from triplecast.schema import restore_schema
 from triplecast.taxonomy import restore_taxonomy
 
 STEPS = 500_000
@@ -47,8 +51,6 @@ STEPS = 500_000
 QUERIES_CACHED = 10_000
 EVENTS_AT_ONCE = 1_000
 """Events whose changes are found together."""
-TAXONOMY = "urn:triplecast:taxonomy"
-"""What notifications call a taxonomy; its version is its position."""
 
 
 class _Standing(NamedTuple):
@@ -78,6 +80,7 @@ class StandingQueries:
         """The answers that are undecided."""
         start = repository.reached
         self._taxonomy = journal.taxonomies(start, start).before(start + 1)
+        self._strong = journal.schema(start).strong
         self._graphs: dict[Entailment, AskedGraph] = {}
         """Those that a live subscription is asked of."""
         self._told = told
@@ -142,9 +145,11 @@ class StandingQueries:
         standing = _Standing(int(registration.id), compiled, query, graph, registration.subscription.key)
         self._live[standing.number] = standing
         graph.live.add(standing.number)
-        graph.filed.add(standing.number, compiled, query)
+        graph.filed.add(standing.number, compiled, query, registration.subscription)
         if query.every or query.documents:
             self._anytime.add(standing.number)
+        if registration.subscription.language == RULE:
+            graph.rules.add(standing.number, compiled, query)
         return standing
 
     def _graph(self, entailment: Entailment) -> AskedGraph:
@@ -165,7 +170,7 @@ class StandingQueries:
         for group in self._repository.coming(self._told):
             for event in group:
                 changes = self._repository.take([event])
-                self._note_taxonomy(event)
+                self._note(event)
                 for graph in self._graphs.values():
                     graph.take([event], changes, self._taxonomy)
                 for standing in since.get(event.position, ()):
@@ -179,6 +184,8 @@ class StandingQueries:
             if standing is not None:
                 self._settle(standing, upto)
                 standing.graph.filed.remove(number, standing.query)
+                if number in standing.graph.rules:
+                    standing.graph.rules.remove(number, standing.query)
                 standing.graph.live.discard(number)
                 self._anytime.discard(number)
                 if not standing.graph.live:
@@ -221,9 +228,8 @@ class StandingQueries:
     def _answers(self, events: Sequence[Event]) -> Iterator[EventAnswers]:
         """Take events in which the same queries are live; how each of them changes the answers."""
         changes = self._repository.take(events)
-        for event in events:
-            self._note_taxonomy(event)
-        found = [self._answers_of(graph, events, changes) for _, graph in sorted(self._graphs.items())]
+        strong = [self._note(event) for event in events]
+        found = [self._answers_of(graph, events, changes, strong) for _, graph in sorted(self._graphs.items())]
         for place, event in enumerate(events):
             decided = sorted(pair for of_graph in found for pair in of_graph[place].items())
             told = [each._replace(key=self._live[number].key) for number, (changed, _) in decided for each in changed]
@@ -231,15 +237,22 @@ class StandingQueries:
             if told or undecided:
                 yield EventAnswers(*self._name_of(event), told, undecided)
 
-    def _note_taxonomy(self, event: Event) -> None:
+    def _note(self, event: Event) -> Collection[str]:
+        """Take what an event says of classes and properties; return those whose references are strong after it."""
         if isinstance(event, TaxonomyVersion):
             self._taxonomy = restore_taxonomy(event.lines, event.broader)
+        if isinstance(event, SchemaVersion):
+            self._strong = restore_schema(event.lines).strong
+        return self._strong
 
-    def _answers_of(self, graph: AskedGraph, events: Sequence[Event], changes: Changes) -> Sequence[dict[int, Decided]]:
+    def _answers_of(
+        self, graph: AskedGraph, events: Sequence[Event], changes: Changes, strong: Sequence[Collection[str]]
+    ) -> Sequence[dict[int, Decided]]:
         """What each event does to the answers from one graph, by registration."""
         was_too_large = graph.too_large
         own = graph.take(events, changes, self._taxonomy)
         found = graph.filed.find(graph.store, own)
+        held = graph.rules.find(graph.store, own, strong)
         states = graph.states(len(events))
         answers: list[dict[int, Decided]] = [{} for _ in events]
         for place in range(len(events) - 1, -1, -1):  # a store goes back, and not forth
@@ -255,6 +268,8 @@ class StandingQueries:
                     answers[place][number] = self._make_up(standing)
                 else:
                     answers[place][number] = self._decide(standing, known, states)
+            if held[place] is not NOTHING_HELD and not graph.too_large:
+                self._add_changed(graph, held[place], answers[place], states)
         self._note_owed(graph, events, answers, states)
         return answers
 
@@ -263,7 +278,7 @@ class StandingQueries:
     ) -> dict[int, Concerned | None]:
         """Whom an event may concern; with what is known of that, or None for whom it is evaluated as a whole."""
         is_taught = isinstance(event, TaxonomyVersion)
-        if is_taught and graph.entailed is None:
+        if isinstance(event, SchemaVersion) or (is_taught and graph.entailed is None):
             return {}
         concerned: dict[int, Concerned | None] = dict.fromkeys((*found.rows, *found.stars, *found.unsure), found)
         whole = self._anytime & graph.live
@@ -286,7 +301,9 @@ class StandingQueries:
             for number, (_, unsure) in answers[place].items():
                 first = since.get(number)
                 if first is not None:
-                    decided = self._decide(self._live[number], None, states.between(first, place))
+                    two, standing = states.between(first, place), self._live[number]
+                    decided = self._decide(standing, None, two)
+                    decided = self._with_all_changed(standing, decided, graph.store.change(first, place), two.after)
                     answers[place][number] = decided
                     if not decided[1]:
                         del since[number]
@@ -308,7 +325,8 @@ class StandingQueries:
             return [], [AnswerUndecided(standing.number, LOST)]
         whole = standing.number in self._anytime or standing.query.kin
         found = None if whole else standing.graph.concerned_since(since)
-        return self._decide(standing, found, TwoStates(before, standing.graph.after))
+        decided = self._decide(standing, found, TwoStates(before, standing.graph.after))
+        return self._with_all_changed(standing, decided, standing.graph.change_since(since), standing.graph.after)
 
     def _settle(self, standing: _Standing, position: int) -> None:
         """Note that an answer is decided, or not wanted any more."""
@@ -317,6 +335,24 @@ class StandingQueries:
             self.owed.end(standing.number, position)
             if since != standing.number:
                 standing.graph.drop(since)
+
+    # ---- resources of rules that changed ----------------------------------------------------------------------------
+
+    def _add_changed(self, graph: AskedGraph, held: Held | None, answers: dict[int, Decided], states: States) -> None:
+        """Add the resources that changed in an event to what it does to answers; None: too many did."""
+        for number in sorted(graph.rules.numbers if held is None else {*held.certain, *held.possible}):
+            if number not in self.owed:
+                resources = None if held is None else held.of(number)
+                query, decided = _query_of(self._live[number].compiled), answers.get(number, ([], []))
+                answers[number] = with_changed(number, query, decided, resources, lambda: states.after, Budget(STEPS))
+
+    def _with_all_changed(self, standing: _Standing, decided: Decided, change: Change | None, after: Source) -> Decided:
+        """Add the resources of a rule that a change over several events changed; None: it is too large."""
+        if standing.number not in standing.graph.rules:
+            return decided
+        resources = None if change is None else changed_terms(after, change, self._strong)
+        query = _query_of(standing.compiled)
+        return with_changed(standing.number, query, decided, resources, lambda: after, Budget(STEPS))
 
     # ---- one answer -------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from triplecast.errors import StorageFault
 from triplecast.journal.leases import read_leases
-from triplecast.journal.parts import read_parts
+from triplecast.journal.parts import LET_GO, read_changes, read_parts
 from triplecast.journal.record import COUNTED, ENDS, SCHEMA_SETTING, Kind, attached_to, read_renewal, verify, verify_row
 from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
 from triplecast.model.subscription import EVERY
@@ -55,9 +55,15 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
         verify(crc, where, f"the entry of document {graph}", graph, (version, position, at), digest)
         documents[graph] = (version, position, at, digest)
     _compare(where, "document", replayed.documents, documents)
-    for document, graph, part in read_parts(database):
-        if part.position > replayed.position or graph not in documents:
+    said: dict[str, _Entry] = {}
+    for _, position, document, graph, part in read_changes(database, 0, 1 << 62):
+        if max(position, part.position) > replayed.position or graph not in documents:
             raise StorageFault(where, f"it lacks what document {document} says of {graph}", RESTORE)
+        said.pop(f"{document} of {graph}", None)
+        if part != LET_GO:
+            said[f"{document} of {graph}"] = part
+    parts: dict[str, _Entry] = {f"{document} of {graph}": part for document, graph, part in read_parts(database)}
+    _compare(where, "what is said by document", said, parts)
     live: dict[str, _Entry] = {}
     for name, id, crc in database.each("SELECT * FROM live"):
         verify(crc, where, f"the entry of subscription {name}", name, (id,))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import NamedTuple
 
-from triplecast.journal.parts import HeldGraph, cut_documents, drop_parts, holders_of, parts_of, runs, write_parts
+from triplecast.journal.parts import LET_GO, HeldGraph, cut_documents, holders_of, parts_of, runs, write_parts
 from triplecast.journal.record import Writing, removal_row, time_text
 from triplecast.journal.versions import LatestVersion, latest_versions, write_latest
 from triplecast.model.events import Removal
@@ -68,6 +68,10 @@ class CutDocuments:
         self._add = add
         self._read = read
 
+    @property
+    def _head(self) -> int:
+        return self._writing.next - 1
+
     def accept(self, drafts: Sequence[Draft]) -> tuple[list[Accepted], dict[int, Dropped]]:
         """Add the records of documents, in order. Return what `Acceptance` says of them."""
         accepted: list[Accepted] = []
@@ -104,17 +108,17 @@ class CutDocuments:
                 at = time_text(known.written_at)
                 found[graph] = Accepted(known.position, graph, known.version, at, "unchanged", labels)
         others = [draft for draft in drafts if draft.graph not in found]
+        head = self._head
         found.update((each.graph, each) for each in self._add(others))
         if is_cut:
             said = [(draft.graph, HeldGraph(found[draft.graph].position, draft.digest)) for draft in others]
-            write_parts(self._database, document, said)
+            write_parts(self._database, document, said, head)
             held = {graph: part for graph, part in held.items() if graph not in found}
         return [found[draft.graph] for draft in drafts], self._drop(document, held, found)
 
     def _drop(self, document: str, held: Mapping[str, HeldGraph], kept: Container[str] = ()) -> Dropped:
         """Let a document hold nothing of `held` any more. Add the removal of each graph but those `kept`, unless
         another document holds it, or it was published or removed since."""
-        drop_parts(self._database, document, held)
         latest = latest_versions(self._database, held)
         removed: list[Removal] = []
         restored: list[Accepted] = []
@@ -123,13 +127,15 @@ class CutDocuments:
             if graph in kept or known is None or known.position != part.position or not known.digest:
                 continue
             others = holders_of(self._database, graph)
+            others.pop(document)
             if not others:
                 removed.append(self._remove(graph, known))
                 continue
             other, said = others.popitem()
             again = self._restore(said)
-            write_parts(self._database, other, [(graph, HeldGraph(again.position, said.digest))])
+            write_parts(self._database, other, [(graph, HeldGraph(again.position, said.digest))], self._head)
             restored += [again] * (again.outcome == "accepted")
+        write_parts(self._database, document, [(graph, LET_GO) for graph in held], self._head)
         return Dropped(tuple(removed), tuple(restored))
 
     def _restore(self, said: HeldGraph) -> Accepted:

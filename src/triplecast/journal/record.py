@@ -73,6 +73,9 @@ CREATE TABLE part(
     document TEXT NOT NULL, graph TEXT NOT NULL, position INTEGER NOT NULL, digest BLOB NOT NULL, crc INTEGER NOT NULL,
     PRIMARY KEY (document, graph)) WITHOUT ROWID;
 CREATE INDEX part_graph ON part(graph);
+CREATE TABLE part_change(
+    number INTEGER PRIMARY KEY, position INTEGER NOT NULL, document TEXT NOT NULL, graph TEXT NOT NULL,
+    said INTEGER NOT NULL, digest BLOB NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE live(name TEXT PRIMARY KEY, registration INTEGER NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE ended(registration INTEGER PRIMARY KEY, position INTEGER NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE lease(
@@ -100,7 +103,7 @@ INSERT INTO writer VALUES (1, 0, 0)""",
 """``document`` (the latest version of each graph; no digest once removed), ``live``, ``ended`` (by cancellation or by a
 lease's end) and ``lease`` (of live registrations) repeat what the records say, in the same transaction, so that
 the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``part`` says
-which graphs documents that were cut hold (`journal.parts`). ``file`` is the inbox watcher's own, or says where a local
+which graphs documents that were cut hold (`journal.parts`), ``part_change`` how that came about. ``file`` is the inbox watcher's own, or says where a local
 repository has its documents from; ``content`` and ``attachment`` are those of `journal.operator_data`, as are
 ``answer`` and ``statistic``. ``setting`` holds what was decided for the folder once, by name."""
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from triplecast.errors import InputError, StorageFault
 from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_attachments
+from triplecast.journal.parts import PartChange, write_changes
 from triplecast.journal.record import (
     ENDS,
     SCHEMA_SETTING,
@@ -49,13 +50,15 @@ class TakingJournal(JournalWriter):
                     self._accept(writing, [each for each in some if isinstance(each, Draft)])
             write_files(self._database, sources, gone)
 
-    def take_records(self, records: Sequence[ReplicatedRecord]) -> None:
-        """Append records as they are in the journal that this one replicates, in one transaction.
+    def take_records(self, records: Sequence[ReplicatedRecord], parts: Sequence[PartChange] = ()) -> None:
+        """Append records as they are in the journal that this one replicates, in one transaction, after what changed
+        there without a record of what cut documents hold.
 
         Raises `StorageFault` for one that is damaged or does not follow the last one here: then nothing was taken.
         """
         with self._append(replicated=True) as writing:
-            for row, attachments in records:
+            write_changes(self._database, parts)
+            for row, attachments, changes in records:
                 verify_row(row, "the log of the provider")
                 first = ids_of(row).start if row.kind == Kind.SUBSCRIPTION else row.position
                 if first != writing.next or row.written_at < writing.at:
@@ -64,6 +67,7 @@ class TakingJournal(JournalWriter):
                 self._repeat(writing, row, attachments)
                 writing.at = row.written_at
                 writing.add(row)
+                write_changes(self._database, changes)
 
     def _repeat(self, writing: Writing, row: Row, attachments: Attachments) -> None:
         """Write what the tables beside the records repeat of one."""
@@ -77,6 +81,9 @@ class TakingJournal(JournalWriter):
             self._write_live([each.name for each in taken], block.ids.start)
             if block.end is not None:
                 write_lease(self._database, block.ids, block.end)
+            for notify in sorted({each.hears for each in taken} - {EVERY}):
+                self._write_setting(hearing_setting(notify), "1")
+                self._hearers = None
             if any(each.scope == REPOSITORY for each in taken):
                 self._write_setting(SCOPE_SETTING, "1")
                 self._has_repository_scope = None

@@ -9,6 +9,11 @@ from typing import NamedTuple, NewType, TypeAlias
 Position = NewType("Position", int)
 """A place in the journal's one order of events, from 1; 0 is before the first."""
 
+TAXONOMY = "urn:triplecast:taxonomy"
+"""What notifications call a taxonomy; its version is its position."""
+DOCUMENTS = "urn:triplecast:repository"
+"""What notifications call the documents as a whole: where an answer is that of subscribing."""
+
 Attachments: TypeAlias = tuple[tuple[str, bytes], ...]
 """Bytes that came with a publication for operators (pictures, sound, texts), by IRI, in order."""
 

@@ -41,7 +41,8 @@ class Subscription:
     """Its id: a relative path, the ``id`` of a ``.jsonl`` line, or the argument of `subscribe`."""
     text: str
     language: str = "sparql"
-    scope: str = PUBLICATION
+    scope: str = ""
+    """Without one it is `PUBLICATION`; for a rule, what evaluates it chooses as it is bound."""
     entailment: str | None = None
     owner: str | None = None
     notify: str | None = None
@@ -54,6 +55,10 @@ class Subscription:
     @property
     def hears(self) -> str:
         return self.notify or CHANGED
+
+    def __post_init__(self) -> None:
+        if self.scope == "" and self.language != "rule":
+            object.__setattr__(self, "scope", PUBLICATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,7 @@ def read_key(given: object) -> tuple[str, ...]:
 LONGEST_NAME = 4_096
 """Characters of an id and of an owner."""
 _OPTIONAL = frozenset(("entailment", "owner", "notify", "initial"))
-_FILES = (".rq", ".rdql")
+_FILES = (".rq", ".rdql", ".rule")
 """Ends of names of files; no query ends like this."""
 _CALLED: Mapping[str, str] = MappingProxyType(
     {each.name: "id" if each.name == "name" else each.name for each in fields(Subscription) if each.name != "key"}

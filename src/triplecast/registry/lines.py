@@ -93,7 +93,7 @@ def subscription_of(fields: object, place: str) -> Subscription | SubscriptionFa
         )
     name, text, language = fields.get("id"), fields.get("text"), fields.get("language", "sparql")
     notify, initial, key = fields.get("notify"), fields.get("initial"), fields.get("key", [])
-    entailment, scope, owner = fields.get("entailment"), fields.get("scope", "publication"), fields.get("owner")
+    entailment, scope, owner = fields.get("entailment"), fields.get("scope", ""), fields.get("owner")
     if (
         type(name) is str
         and name

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.journal import JournalFile, time_text
+from triplecast.languages.rule_given import as_written
 from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import INITIAL, Registration
 from triplecast.registry.admission import admit
@@ -96,7 +97,7 @@ def _listed(found: Registration, end: int | None, operators: OperatorSet) -> Liv
         subscription.name,
         int(found.id),
         subscription.language,
-        subscription.text,
+        as_written(subscription.text) if subscription.language == "rule" else subscription.text,
         subscription.owner,
         subscription.scope,
         subscription.entailment,

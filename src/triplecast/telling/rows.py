@@ -71,13 +71,13 @@ def _bound(row: Row, key: Sequence[str], names: Names) -> RowKey:
     return key_of({name: row[name] for name in key}, names)
 
 
-def changed_text(added: list[Row], removed: list[Row], updated: list[tuple[Row, Row]]) -> tuple[str, bytes]:
-    """The word for a change and its text; no word for none."""
-    if updated:
-        pairs = b"[%b]" % b",".join(rows_json(pair) for pair in updated)
-        return "changed", changed_bindings(rows_json(added) or b"[]", rows_json(removed) or b"[]", pairs)
-    if added and removed:
-        return "changed", changed_bindings(rows_json(added), rows_json(removed))
+def changed_text(
+    added: list[Row], removed: list[Row], updated: list[tuple[Row, Row]], changed: bytes = b""
+) -> tuple[str, bytes]:
+    """The word for a change and its text; no word for none. `changed`: the text of rows that stay, of a rule."""
+    if updated or changed or (added and removed):
+        pairs = b"[%b]" % b",".join(rows_json(pair) for pair in updated) if updated else b""
+        return "changed", changed_bindings(rows_json(added), rows_json(removed), pairs, changed)
     return ("added", rows_json(added)) if added else ("removed", rows_json(removed)) if removed else ("", b"")
 
 
