@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from triplecast.errors import StorageFault
@@ -117,30 +117,23 @@ def read_changes(database: SqliteFile, after: int, upto: int) -> Iterator[PartCh
         after = number
 
 
-def write_parts(database: SqliteFile, document: str, parts: Iterable[tuple[str, HeldGraph]], head: int) -> None:
-    """Write what a document says of these graphs from now on, or that it lets go of them. `head`: the last position
-    before the first version that was made for that."""
-    number = last_change(database)
-    changes: list[PartChange] = []
-    for graph, part in parts:
-        number, head = number + 1, max(head, part.position)
-        changes.append(PartChange(number, head, document, graph, part))
-    write_changes(database, changes)
-
-
-def write_changes(database: SqliteFile, changes: Sequence[PartChange]) -> None:
-    """Write changes, in order, and what they make of ``part``."""
-    database.run("INSERT INTO part_change VALUES (?, ?, ?, ?, ?, ?, ?)", map(_change_row, changes))
-    now = {(document, graph): part for _, _, document, graph, part in changes}
-    database.run("DELETE FROM part WHERE document = ? AND graph = ?", [key for key in now if now[key] == LET_GO])
+def write_parts(database: SqliteFile, parts: Mapping[tuple[str, str], HeldGraph]) -> None:
+    """Write what documents say of graphs from now on, or that they let go of them, by document and graph."""
+    gone = [key for key, part in parts.items() if part == LET_GO]
+    database.run("DELETE FROM part WHERE document = ? AND graph = ?", gone)
     database.run(
         "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?)",
         [
             (document, graph, *part, checksum(f"{document}\n{graph}", part[:1], part.digest))
-            for (document, graph), part in now.items()
+            for (document, graph), part in parts.items()
             if part != LET_GO
         ],
     )
+
+
+def write_changes(database: SqliteFile, changes: Iterable[PartChange]) -> None:
+    """Add changes, in order."""
+    database.run("INSERT INTO part_change VALUES (?, ?, ?, ?, ?, ?, ?)", map(_change_row, changes))
 
 
 def _change_row(change: PartChange) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from triplecast.journal.check import check_end, check_journal, check_written
 from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
 from triplecast.journal.leases import read_leases
 from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt, read_results
+from triplecast.journal.parts import PartChange, last_change, read_changes
 from triplecast.journal.record import (
     ENDS,
     JOURNAL,
@@ -202,6 +203,14 @@ class JournalFile(Records, JournalReader):
     def operator_results(self, after: int, upto: int) -> list[OperatorResult]:
         """What operators gave for publications at positions in (`after`, `upto`]."""
         return read_results(self._database, "position > ? AND position <= ?", "", (after, upto))
+
+    def part_changes(self, after: int, upto: int) -> list[PartChange]:
+        """Return what changed of what cut documents hold, beyond the change `after`, at positions up to `upto`."""
+        with self._database.reading():
+            return [*read_changes(self._database, after, upto)]
+
+    def last_part_change(self) -> int:
+        return last_change(self._database)
 
     def sources(self) -> dict[str, FileState]:
         """Files that the inbox watcher has taken, by path."""

@@ -103,8 +103,9 @@ INSERT INTO writer VALUES (1, 0, 0)""",
 """``document`` (the latest version of each graph; no digest once removed), ``live``, ``ended`` (by cancellation or by a
 lease's end) and ``lease`` (of live registrations) repeat what the records say, in the same transaction, so that
 the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``part`` says
-which graphs documents that were cut hold (`journal.parts`), ``part_change`` how that came about. ``file`` is the inbox watcher's own, or says where a local
-repository has its documents from; ``content`` and ``attachment`` are those of `journal.operator_data`, as are
+which graphs documents that were cut hold (`journal.parts`), ``part_change`` how that came about. ``file`` is the inbox
+watcher's own, or says where a local repository has its documents from; ``content`` and ``attachment`` are those of
+`journal.operator_data`, as are
 ``answer`` and ``statistic``. ``setting`` holds what was decided for the folder once, by name."""
 
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)

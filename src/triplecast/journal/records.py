@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 from triplecast.end_mark import read_end_mark
 from triplecast.errors import StorageFault
 from triplecast.journal.operator_data import read_answers, read_attachments_of, read_operator
-from triplecast.journal.parts import PartChange, last_change, read_changes
+from triplecast.journal.parts import PartChange
 from triplecast.journal.record import (
     COUNT_INDEXED,
     DOCUMENT_EVENTS,
@@ -208,14 +208,6 @@ class Records:
                 if size >= most_bytes:
                     break
         return found
-
-    def part_changes(self, after: int, upto: int) -> list[PartChange]:
-        """Return what changed of what cut documents hold, beyond the change `after`, at positions up to `upto`."""
-        with self._database.reading():
-            return [*read_changes(self._database, after, upto)]
-
-    def last_part_change(self) -> int:
-        return last_change(self._database)
 
     def mark_at(self, position: int) -> str:
         """Return by what the last record up to a position is recognised; empty where there is none."""

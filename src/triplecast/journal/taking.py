@@ -8,7 +8,7 @@ from itertools import groupby
 from triplecast.errors import InputError, StorageFault
 from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_attachments
-from triplecast.journal.parts import PartChange, write_changes
+from triplecast.journal.parts import PartChange, write_changes, write_parts
 from triplecast.journal.record import (
     ENDS,
     SCHEMA_SETTING,
@@ -57,7 +57,7 @@ class TakingJournal(JournalWriter):
         Raises `StorageFault` for one that is damaged or does not follow the last one here: then nothing was taken.
         """
         with self._append(replicated=True) as writing:
-            write_changes(self._database, parts)
+            self._take_parts(parts)
             for row, attachments, changes in records:
                 verify_row(row, "the log of the provider")
                 first = ids_of(row).start if row.kind == Kind.SUBSCRIPTION else row.position
@@ -67,7 +67,11 @@ class TakingJournal(JournalWriter):
                 self._repeat(writing, row, attachments)
                 writing.at = row.written_at
                 writing.add(row)
-                write_changes(self._database, changes)
+                self._take_parts(changes)
+
+    def _take_parts(self, changes: Sequence[PartChange]) -> None:
+        write_changes(self._database, changes)
+        write_parts(self._database, {(each.document, each.graph): each.part for each in changes})
 
     def _repeat(self, writing: Writing, row: Row, attachments: Attachments) -> None:
         """Write what the tables beside the records repeat of one."""

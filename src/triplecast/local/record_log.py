@@ -39,7 +39,9 @@ def id_at(journal: JournalFile, position: int) -> str:
 
 def follow_records(journal: JournalFile, after: int, id: str, settled: int, parts: int) -> Iterator[Patch]:
     """What was recorded beyond a position, in order, each page after what operators gave for its publications and those
-    beyond `settled`, with what changed of what cut documents hold beyond the change `parts`. Raises `LogGap` where the log at `after` is not the one with this `id`, and `StorageFault`."""
+    beyond `settled`, with what changed of what cut documents hold beyond the change `parts`.
+
+    Raises `LogGap` where the log at `after` is not the one with this `id`, and `StorageFault`."""
     if id_at(journal, after) != id:
         raise LogGap
     head, settled = journal.head(), min(after, settled)

@@ -195,7 +195,7 @@ def test_what_is_not_built_is_refused_by_name() -> None:
         for refused, named in (
             ({"scope": "galaxy"}, "galaxy"),
             ({"entailment": "owl"}, "owl"),
-            ({"language": "rule"}, "rule"),
+            ({"language": "cypher"}, "cypher"),
         ):
             with pytest.raises(QueryRefused, match=named):
                 engine.subscribe(TITLES, **refused)

@@ -18,7 +18,19 @@ from triplecast.local.record_log import follow_records, id_at
 from triplecast.patch import write_patch
 
 E = "https://example.org/"
-TABLES = ("record", "document", "live", "ended", "lease", "record_count", "attachment", "content", "answer", "part", "part_change")
+TABLES = (
+    "record",
+    "document",
+    "live",
+    "ended",
+    "lease",
+    "record_count",
+    "attachment",
+    "content",
+    "answer",
+    "part",
+    "part_change",
+)
 
 
 @pytest.fixture
@@ -117,9 +129,7 @@ def test_it_serves_local_repositories_and_takes_over(tmp_path: Path, provider: E
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_after_a_takeover_what_leaves_its_catalogue_is_removed(
-    tmp_path: Path, provider: Engine, is_late: bool
-) -> None:
+def test_after_a_takeover_what_leaves_its_catalogue_is_removed(tmp_path: Path, provider: Engine, is_late: bool) -> None:
     with Replica.open(tmp_path / "replica", provider) as replica:
         publish_cut(provider, f"{E}catalogue", "AB")
         if is_late:
@@ -149,13 +159,15 @@ def test_a_local_repository_that_was_ahead_follows_the_new_provider(
         ahead = repository.sync()
     provider.close()
     promote(tmp_path / "replica")
-    with Engine.open(tmp_path / "replica") as engine:
-        with LocalRepository.open(tmp_path / "local", engine) as repository:
-            assert repository.sync() == ahead - lost
-            for number in range(2):
-                engine.publish(f'<{E}{number}> <http://purl.org/dc/terms/title> "N" .', "text/turtle", f"{E}{number}")
-                assert repository.sync() == repository.provider.position() == ahead - lost + number + 1
-                assert len(repository.query("SELECT * { ?s ?p ?o }")) == number + 2
+    with (
+        Engine.open(tmp_path / "replica") as engine,
+        LocalRepository.open(tmp_path / "local", engine) as repository,
+    ):
+        assert repository.sync() == ahead - lost
+        for number in range(2):
+            engine.publish(f'<{E}{number}> <http://purl.org/dc/terms/title> "N" .', "text/turtle", f"{E}{number}")
+            assert repository.sync() == repository.provider.position() == ahead - lost + number + 1
+            assert len(repository.query("SELECT * { ?s ?p ?o }")) == number + 2
 
 
 def test_another_history_is_not_mixed_in(tmp_path: Path, provider: Engine) -> None:
