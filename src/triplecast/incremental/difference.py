@@ -19,15 +19,13 @@ from triplecast.incremental.flat_paths import flatten_paths
 from triplecast.incremental.restriction import Seeds, restrict
 from triplecast.model import algebra
 from triplecast.model.algebra import Pattern, Query, Term
-from triplecast.model.publication import Position, Publication
+from triplecast.model.publication import DOCUMENTS, Position, Publication
 from triplecast.repository.stored_graphs import Source, open_store
 
 AnswerRow: TypeAlias = tuple[Term | None, ...]
 """Aligned with the query's variables."""
 _Solution: TypeAlias = frozenset[tuple[str, Term]]
 
-DOCUMENTS = "urn:triplecast:repository"
-"""What notifications call the documents as a whole: where an answer is that of subscribing."""
 _MOMENT = Publication(Position(0), DOCUMENTS, 0, "1970-01-01T00:00:00.000000Z", b"")
 """What an evaluation takes for its publication: always the same, so that what it makes of it, such as blank nodes,
 depends on the documents alone."""
@@ -112,6 +110,12 @@ def change_of_rows(
     names = tuple(variable.name for variable in query.variables)
     then, now = (_among(query, body, names, rows, source, budget) for source in (before, after))
     return AnswerChange.between(Counter(dict.fromkeys(then, 1)), Counter(dict.fromkeys(now, 1)))
+
+
+def rows_among(query: Query, rows: Sequence[AnswerRow], source: Source, budget: Budget) -> set[AnswerRow]:
+    """Those of some rows that a DISTINCT query has. Raises `BudgetExceeded`."""
+    names = tuple(variable.name for variable in query.variables)
+    return {*_among(query, shape_of(query).body, names, rows, source, budget)}
 
 
 def change_text(variables: Sequence[str], change: AnswerChange) -> tuple[bytes | None, bytes | None]:

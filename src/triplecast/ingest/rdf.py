@@ -17,8 +17,8 @@ from triplecast.ingest.contexts import inline_contexts
 from triplecast.ingest.descriptions import Descriptions, find_roots
 from triplecast.ingest.document import Document, ParsedDocument, part_iri
 from triplecast.ingest.gate import GateLimits
-from triplecast.ingest.syntax_faults import graph_of_line, unreadable
-from triplecast.model.publication import Draft, Origin, Reject
+from triplecast.ingest.syntax_faults import graph_of_line, lines_as_counted, unreadable
+from triplecast.model.publication import DOCUMENTS, TAXONOMY, Draft, Origin, Reject
 
 _FORMATS = {
     media_types.TURTLE: RdfFormat.TURTLE,
@@ -150,7 +150,7 @@ def _valid_quads(quads: Iterable[Quad], data: bytes, faults: dict[str, DocumentR
             yield from stream
             return
         except SyntaxError as error:
-            lines = lines or data.split(b"\n")
+            lines = lines or lines_as_counted(data)
             graph = None if error.lineno is None else graph_of_line(lines[error.lineno - 1])
             if graph is None or len(faults) == _MOST_FAULTS:
                 raise
@@ -257,6 +257,9 @@ def _refuse_identity(graph: str, limits: GateLimits) -> None:
     if (size := len(graph.encode("utf-8", "replace"))) > limits.identity_bytes:
         reason = f"the graph IRI {graph[:200]!r}… has {size} bytes, {limits.identity_bytes} are allowed"
         raise DocumentRejected("gate", reason, "name graphs and items by shorter IRIs")
+    if graph in (DOCUMENTS, TAXONOMY):  # ids of its notifications would be those of others
+        reason = f"{graph} cannot be a publication's identity, what Triplecast tells is named by it"
+        raise DocumentRejected("gate", reason, "name graphs and items by IRIs of your own")
     try:
         NamedNode(graph)
     except ValueError as error:

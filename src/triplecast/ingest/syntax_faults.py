@@ -45,6 +45,12 @@ def graph_of_line(line: bytes) -> str | None:
     return None if found is None else (found[1] or b"").decode("utf-8", "replace")
 
 
+def lines_as_counted(data: bytes) -> list[bytes]:
+    """Return the lines of a document as parsers number them: a carriage return ends one too, and one follows the
+    last."""
+    return [*data.splitlines(), b""]
+
+
 def _find_quoted(message: str, data: bytes) -> tuple[int | None, int | None]:
     """Return line and column of what a message quotes, in any letter case, as a value of the document."""
     quoted = _QUOTED.search(message)
@@ -59,7 +65,7 @@ def _tag_at(data: bytes, line: int | None, column: int | None) -> str | None:
     """Return the language tag in which the place lies, if it lies in one."""
     if line is None or column is None:
         return None
-    text = data.split(b"\n", line)[line - 1].decode("utf-8", "replace")
+    text = lines_as_counted(data)[line - 1].decode("utf-8", "replace")
     return next((tag[1] for tag in _TAG.finditer(text) if tag.start() < column - 1 <= tag.end()), None)
 
 

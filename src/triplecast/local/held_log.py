@@ -13,7 +13,6 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.incremental.difference import DOCUMENTS
 from triplecast.journal import JournalFile
 from triplecast.local.closure import HeldSet, Node
 from triplecast.local.descriptions import Description, describe, held_graph
@@ -30,7 +29,7 @@ from triplecast.local.held_state import (
 )
 from triplecast.local.record_log import LogGap
 from triplecast.model.events import Event, Removal, SchemaVersion
-from triplecast.model.publication import Publication
+from triplecast.model.publication import DOCUMENTS, Publication
 from triplecast.outbox import Notification, OutboxReader
 from triplecast.patch import Patch, PatchRow, literal, rows_between
 from triplecast.repository import Repository

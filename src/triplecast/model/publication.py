@@ -9,6 +9,11 @@ from typing import NamedTuple, NewType, TypeAlias
 Position = NewType("Position", int)
 """A place in the journal's one order of events, from 1; 0 is before the first."""
 
+TAXONOMY = "urn:triplecast:taxonomy"
+"""What notifications call a taxonomy; its version is its position."""
+DOCUMENTS = "urn:triplecast:repository"
+"""What notifications call the documents as a whole: where an answer is that of subscribing."""
+
 Attachments: TypeAlias = tuple[tuple[str, bytes], ...]
 """Bytes that came with a publication for operators (pictures, sound, texts), by IRI, in order."""
 
@@ -63,6 +68,8 @@ class Publication(NamedTuple):
     labels: str = "none"
     """As in `Draft`."""
     attachments: Attachments = ()
+    former: int = 0
+    """The position of the version that it took the place of; 0 where its graph had no document."""
 
     def __repr__(self) -> str:
         """Without the bytes that it holds."""

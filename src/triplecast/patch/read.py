@@ -60,6 +60,8 @@ class _PatchReader:
                 continue
             if number == len(lines):
                 _refuse("the last line does not end", "the text was cut: send it wholly", number)
+            if b"\r" in text:
+                _refuse("a carriage return is inside a row", "end rows with a line feed, write \\r in literals", number)
             code, _, rest = text.decode("utf-8", "replace").partition(" ")
             rest = rest.strip()
             if "\ufffd" in rest:

@@ -69,6 +69,34 @@ def test_a_fault_has_its_place_and_a_word_for_it(name: str, data: bytes, place: 
     assert word in reject.reason
 
 
+@pytest.mark.parametrize("data", [b"<a:s> <a:p> <a:o> .\r<a:s> <a:p> x .\r", b"<a:s> <a:p> <a:o> .\n<a:s>\n"])
+@pytest.mark.parametrize("name", ["d.nt", "d.nq", "d.ttl"])
+def test_a_fault_after_a_carriage_return_or_at_the_end_has_its_line(name: str, data: bytes) -> None:
+    (reject,) = parse_document(Document(name, data)).rejects
+    assert reject.stage == "parse"
+    assert reject.line == (3 if data.endswith(b"<a:s>\n") else 2)
+
+
+def test_a_faulty_line_after_carriage_returns_rejects_its_own_graph() -> None:
+    data = b'<a:s> <a:p> 1 <a:f> .\r<a:s> <a:p> "x"@en_US <a:g> .\r<a:s> <a:p> <a:o> <a:h> .\r'.replace(b"1", b'"1"')
+    parsed = parse_document(Document("d.nq", data))
+    assert [draft.graph for draft in parsed.drafts] == ["a:f", "a:h"]
+    assert [reject.line for reject in parsed.rejects] == [2]
+
+
+@pytest.mark.parametrize("graph", ["urn:triplecast:taxonomy", "urn:triplecast:repository"])
+def test_what_changes_of_all_documents_are_told_by_names_no_publication(graph: str) -> None:
+    documents = (
+        Document("d.ttl", b"<urn:s> <urn:p> 1 .", graph=graph),
+        Document("d.trig", f"<{graph}> {{ <urn:s> <urn:p> 1 }}".encode()),
+        Document("d.ttl", f"<{graph}> a <urn:C> .".encode(), split="<urn:C>"),
+    )
+    for document in documents:
+        parsed = parse_document(document)
+        assert parsed.drafts == ()
+        assert "cannot be a publication's identity" in parsed.rejects[0].reason
+
+
 @pytest.mark.parametrize("name", ["d.nq", "d.trig", "d.jsonld"])
 def test_graphs_beyond_the_limit_reject_the_dataset(name: str) -> None:
     graphs = {
