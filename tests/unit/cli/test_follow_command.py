@@ -64,6 +64,7 @@ def test_a_replica_is_kept_and_promoted(place: Path, capsysbinary: pytest.Captur
     assert [len(patch.rows) for patch in read_patches(out.encode())] == [3, 0]
     code, _, err = run(capsysbinary, "subscribe", replica, place / "datasets.rq")
     assert (code, "is a replica of" in err) == (2, True)
+    assert err.endswith("--promote\n")
     follow = ("follow", replica, "--into", place / "local", "--once")
     assert "name some with --subscriptions" in run(capsysbinary, *follow)[2]
     assert (
