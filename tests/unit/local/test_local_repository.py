@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 from collections.abc import Iterator
@@ -110,9 +111,13 @@ def test_local_documents_and_subscriptions_are_its_own(provider: Engine, local: 
     local.sync()
     assert local.query("SELECT * { ?s ?p ?o }") == notes(local)
     assert not provider.query("ASK { ?s <urn:note> ?o }")
-    for graph, data in ((f"{HELD}x", "<a:a> <a:b> 1 ."), ("urn:x", f"GRAPH <{HELD}{E}x> {{ <a:a> <a:b> 1 }}")):
-        with pytest.raises(InputError, match="a local document names a graph"):
-            local.publish_local(data, "application/trig", graph)
+    with pytest.raises(InputError, match="a local document names a graph"):
+        local.publish_local("<a:a> <a:b> 1 .", "text/turtle", f"{HELD}x")
+    inside = f"GRAPH <{HELD}{E}x> {{ <a:a> <a:b> 1 }}"
+    hidden = inside.replace("urn:triplecast", "urn:tripl\\u0065cast")
+    for data in (inside.encode(), hidden.encode(), gzip.compress(inside.encode())):
+        (reject,) = local.publish_local(data, "application/trig", "urn:x").rejects
+        assert "cannot be a publication's identity" in reject.reason
     with pytest.raises(InputError, match="is of the provider"):
         local.remove_local(f"{HELD}{E}trees")
 
