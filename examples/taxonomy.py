@@ -15,7 +15,7 @@ with triplecast.Engine() as engine:
 
     def publish(theme: str) -> None:
         receipt = engine.publish(DATASET % theme, "text/turtle", "https://data.example.org/air-quality")
-        print(f"{theme}: {[match.subscription for match in receipt.matches]}")
+        print(f"{theme}: {[(match.subscription, match.change) for match in receipt.matches]}")
 
     publish("environment")
     engine.load_taxonomy(TURTLE, "text/turtle")

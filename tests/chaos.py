@@ -366,7 +366,7 @@ def in_flight(process: int, place: Workplace) -> bool:
     """Whether a run has Python workers of Spark and publications to be matched."""
     out = place.output
     with suppress(TriplecastError), Outbox.read_only(out) as outbox, Journal.read_only(out) as journal:
-        return journal.next_publication(outbox.told) is not None and bool(children(process, "pyspark"))
+        return journal.next_document(outbox.told) is not None and bool(children(process, "pyspark"))
     return False
 
 

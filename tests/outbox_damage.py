@@ -47,6 +47,8 @@ FILES = (*OUTBOX, "journal.end")
 VALUES = ("NULL", "'x'", "x'00ff'", "-1", "1e999", "9000000000000000000", "{0} + 1", "{0} || 'x'")
 """What a row's column is set to."""
 HIDING = {
+    "setting",
+    "heard",
     "document",
     "live",
     "lease",

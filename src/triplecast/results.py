@@ -23,7 +23,9 @@ from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import Subscription
 
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
-_ADDED, _REMOVED = "+", "-"
+_ADDED, _REMOVED, _STAYED = "+", "-", "~"
+_UNSIGNED = ("added", "present")
+"""Changes whose rows are shown without a sign."""
 
 
 class Head(NamedTuple):
@@ -68,21 +70,42 @@ class RecordedRows(NamedTuple):
 
     added: list[dict[str, str]]
     removed: list[dict[str, str]]
+    updated: Sequence[tuple[dict[str, str], dict[str, str]]] = ()
+    """Before and after."""
+    changed: Sequence[dict[str, str]] = ()
+    """Of a rule, those that stay and whose resource changed."""
 
     @classmethod
     def read(cls, recorded: str, change: str) -> RecordedRows:
-        """Read what is recorded of a match: the rows that were ``added`` or ``removed``, or for ``changed`` both."""
+        """Read what is recorded of a match: the rows that were ``added`` or ``removed``, for ``changed`` both, and
+        those that were updated or whose resource changed; for ``present`` those that there are."""
         found = json.loads(recorded)
         if change == "changed":
-            return cls(found["added"], found["removed"])
+            pairs = [(before, after) for before, after in found.get("updated", ())]
+            return cls(found["added"], found["removed"], pairs, found.get("changed", ()))
         return cls([], found) if change == "removed" else cls(found, [])
 
     def answers(self, head: Head | None) -> dict[str, object]:
-        """``answer``, of the rows added, and where rows were removed ``removed``, of these, as `results_json` has
-        them; without a head the names are those that the rows have."""
-        head = head or seen_head([*self.added, *self.removed])
+        """``answer``, of the rows added, and where rows were removed ``removed``, of these, likewise ``changed``, as
+        `results_json` has them, and where some were updated ``updated``, pairs ``before`` and ``after``; without a head
+        the names are those that the rows have."""
+        head = head or seen_head(self.every)
+        parts = {"removed": self.removed, "changed": self.changed}
         row: dict[str, object] = {"answer": results_json(head, self.added)}
-        return row | {"removed": results_json(head, self.removed)} if self.removed else row
+        row |= {name: results_json(head, rows) for name, rows in parts.items() if rows}
+        if self.updated:
+            names = ("before", "after")
+            pairs = ([binding_json(head, each) for each in pair] for pair in self.updated)
+            row["updated"] = [dict(zip(names, pair, strict=True)) for pair in pairs]
+        return row
+
+    @property
+    def signed(self) -> tuple[tuple[str, Sequence[dict[str, str]]], ...]:
+        return (_ADDED, self.added), (_REMOVED, self.removed), (_STAYED, self.changed)
+
+    @property
+    def every(self) -> list[dict[str, str]]:
+        return [*self.added, *self.removed, *chain.from_iterable(self.updated), *self.changed]
 
 
 def read_terms(solutions: Iterable[Mapping[str, str]]) -> list[dict[str, Term]]:
@@ -95,11 +118,12 @@ def results_json(head: Head, solutions: Sequence[Mapping[str, str]]) -> dict[str
     solutions of its WHERE."""
     if head.form == "ask":
         return {"head": {}, "boolean": bool(solutions)}
-    bindings = [
-        {name: term_json(from_ntriples(solution[name])) for name in head.variables if name in solution}
-        for solution in solutions
-    ]
+    bindings = [binding_json(head, solution) for solution in solutions]
     return {"head": {"vars": list(head.variables)}, "results": {"bindings": bindings}}
+
+
+def binding_json(head: Head, solution: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    return {name: term_json(from_ntriples(solution[name])) for name in head.variables if name in solution}
 
 
 def term_json(term: Term) -> dict[str, str]:
@@ -149,8 +173,8 @@ class Recorded(NamedTuple):
         return construct(query.template, read_terms(self.rows.added), self.id)
 
     def row(self) -> dict[str, object]:
-        """What JSON says of it: ``answer``, where rows were removed ``removed``, and for a CONSTRUCT ``graph``, its
-        triples as N-Triples."""
+        """What JSON says of it: ``answer``, where there are such ``removed`` and ``changed``, and for a CONSTRUCT
+        ``graph``, its triples as N-Triples."""
         rows = self.rows
         head = self._head(rows)
         row = rows.answers(head)
@@ -160,23 +184,28 @@ class Recorded(NamedTuple):
         """A table of the solutions below a title. Where rows were removed, the first column has their signs."""
         rows = self.rows
         names = self._head(rows).variables
-        if self.change == "added":
+        if self.change in _UNSIGNED:
             cells = ([each.get(name, "") for name in names] for each in rows.added if names)
             return table_html(f"{subscription} matches {publication}", names, cells)
-        signed = chain(((_ADDED, each) for each in rows.added), ((_REMOVED, each) for each in rows.removed))
+        signed = [(sign, each) for sign, some in rows.signed for each in some]
+        signed += [(_STAYED, _between(names, *pair)) for pair in rows.updated]
         cells = ([sign, *(each.get(name, "") for name in names)] for sign, each in signed)
         return table_html(f"{subscription}: rows {self.change} by {publication}", ("", *names), cells)
 
     def firsts(self) -> list[tuple[str, int]]:
-        """The first row added and the first one removed, as far as there are such: each as a line in the order of
-        SELECT, with a sign before it unless rows were added only, and how many more there are."""
+        """The first row added, removed and changed, as far as there are such: each as a line in the order of SELECT,
+        with a sign before it unless rows were added only, and how many more there are."""
         rows = self.rows
-        names = self._head(RecordedRows(rows.added[:1], rows.removed[:1])).variables
+        some = RecordedRows(rows.added[:1], rows.removed[:1], rows.updated[:1], rows.changed[:1])
+        names = self._head(some).variables
         found = []
-        for sign, solutions in ((_ADDED, rows.added), (_REMOVED, rows.removed)):
+        if rows.updated:
+            before, after = (_shown(names, each) for each in rows.updated[0])
+            found.append((f"{_STAYED} {before} → {after}", len(rows.updated) - 1))
+        for sign, solutions in rows.signed:
             if solutions:
-                bound = " ".join(f"?{name}={solutions[0][name]}" for name in names if name in solutions[0]) or "yes"
-                found.append((bound if self.change == "added" else f"{sign} {bound}", len(solutions) - 1))
+                bound = _shown(names, solutions[0]) or "yes"
+                found.append((bound if self.change in _UNSIGNED else f"{sign} {bound}", len(solutions) - 1))
         return found
 
     def first(self) -> str:
@@ -184,7 +213,17 @@ class Recorded(NamedTuple):
         return " ".join(line for line, _ in self.firsts())
 
     def _head(self, rows: RecordedRows) -> Head:
-        return head_of(self.definition, self.operators, [*rows.added, *rows.removed])
+        return head_of(self.definition, self.operators, rows.every)
+
+
+def _between(names: Iterable[str], before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
+    """What became of each variable."""
+    terms = {name: (before.get(name, ""), after.get(name, "")) for name in names}
+    return {name: then if then == now else f"{then} → {now}" for name, (then, now) in terms.items()}
+
+
+def _shown(names: Iterable[str], solution: Mapping[str, str]) -> str:
+    return " ".join(f"?{name}={solution[name]}" for name in names if name in solution)
 
 
 class Answered:
@@ -209,6 +248,17 @@ class Answered:
     def removed(self) -> list[dict[str, Term]]:
         """The solutions removed, likewise. None where `change` is ``added``."""
         return read_terms(self.recorded.rows.removed)
+
+    @property
+    def changed(self) -> list[dict[str, Term]]:
+        """Of a rule in repository scope, the solutions that stay and whose resource changed: its own triples, or those
+        of what strong references lead to."""
+        return read_terms(self.recorded.rows.changed)
+
+    @property
+    def updated(self) -> list[tuple[dict[str, Term], dict[str, Term]]]:
+        """The solutions before and after that have the subscription's key in common; they are in neither list."""
+        return [(read_terms([before])[0], read_terms([after])[0]) for before, after in self.recorded.rows.updated]
 
     @property
     def bindings(self) -> list[dict[str, Term]]:

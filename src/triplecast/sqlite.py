@@ -13,9 +13,10 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, SupportsIndex
 from urllib.parse import quote
 from weakref import WeakSet
@@ -46,6 +47,8 @@ class Format(NamedTuple):
     """``PRAGMA user_version``: another number is another format."""
     schema: str
     """Statements that make an empty file of this format."""
+    added: Mapping[str, str] = MappingProxyType({})
+    """What files of this format made before may lack: statements by the name of what they add."""
     former: int = 0
     """The ``application_id`` of files made before formats counted from 1, which are refused by name."""
     repair: str = RESTORE
@@ -299,7 +302,7 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
             _demand(connection, where, "trusted_schema", 0)
             if fresh:
                 connection.execute("BEGIN IMMEDIATE")  # closed below where it fails, which takes it back
-                for statement in form.schema.split(";\n"):
+                for statement in (*form.schema.split(";\n"), *form.added.values()):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id={form.application}")
                 connection.execute(f"PRAGMA user_version={form.version}")
@@ -307,6 +310,13 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
                 if path:
                     sync_folder(path.parent)
             _check_format(connection, where, form)
+            there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            lacking = [statement for name, statement in form.added.items() if name not in there]
+            if lacking:  # else nothing is locked
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in lacking:
+                    connection.execute(statement)
+                connection.execute("COMMIT")
         except BaseException:
             connection.close()
             raise

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,8 +87,9 @@ def test_a_journal_of_format_2_opens(folder: Path) -> None:
             Publication(9, "urn:2", 2, TIME, QUADS, labels="canonical", attachments=ATTACHMENTS),
             Publication(10, "urn:root", 1, TIME, QUADS),
         ]
-        assert journal.live_registrations() == [Registration(RegistrationId(5), SUBSCRIPTIONS[1])]
-        assert journal.registration(4) == Registration(RegistrationId(4), SUBSCRIPTIONS[0], removed=6)
+        first, second = (replace(each, notify="every") for each in SUBSCRIPTIONS)  # as all wanted to hear then
+        assert journal.live_registrations() == [Registration(RegistrationId(5), second)]
+        assert journal.registration(4) == Registration(RegistrationId(4), first, removed=6)
         assert [(r.position, r.rejected_at, r.reject) for r in journal.rejects()] == [(3, TIME, REJECT)]
         (version,) = journal.taxonomies(0, 99).versions
         assert (version.position, version.lines, version.broader) == (8, TAXONOMY.lines, False)

@@ -17,7 +17,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PRINTS = {
     "first_subscription.py": ["80 items, 10 matches"],
     "full_text.py": ["calmly: as written", "hearing 17; figures 32; calmly 23; cost 24; rtf 32"],
-    "taxonomy.py": ["environment: []", "health: ['living', 'society']", "transport: ['society']"],
+    "taxonomy.py": [
+        "environment: []",
+        "health: [('living', 'added'), ('society', 'added')]",
+        "transport: [('living', 'removed'), ('society', 'changed')]",
+    ],
     "operators/city.py": [
         "the Bronx       a police car close behind a car      s1-chase: taken 2026-11-21T18:01:00Z",
         "Harlem          a police car close behind a car      -",

@@ -28,6 +28,7 @@ PROGRAMS = {
     "docs/taxonomy.md": "",
     "docs/follow-changes.md": "",
     "docs/query.md": "",
+    "docs/rules.md": "",
     "docs/split-documents.md": "",
     "docs/back-up.md": OPENED,
     "docs/command-line.md": MATCHED,

@@ -110,7 +110,8 @@ class World:
         source = self.source
         chance = source.random()
         if chance < 0.38:
-            self.engine.publish(self.document(), "text/turtle", f"{E}d{source.randrange(DOCUMENTS)}")
+            split = f"<{E}C0>" if source.random() < 0.3 else None
+            self.engine.publish(self.document(), "text/turtle", f"{E}d{source.randrange(DOCUMENTS)}", split=split)
         elif chance < 0.46:
             self.engine.remove(f"{E}d{source.randrange(DOCUMENTS)}")
         elif chance < 0.5:
@@ -251,10 +252,11 @@ class World:
             documents = journal.current_documents("")
             strong = [each[1:-1] for each in journal.schema().strong]
             head = journal.head()
-            records = journal.records(0, head, 1 << 40)
+            records, parts = journal.records(0, head, 1 << 40), journal.part_changes(0, head)
         lines = {line for each in documents.values() for line in document_lines(each).splitlines(keepends=True)}
         with JournalFile.read_only(self.replica_folder) as journal:
             assert journal.records(0, head + 1, 1 << 40) == records, f"{where}: the replica's records"
+            assert journal.part_changes(0, head) == parts, f"{where}: what cut documents hold in the replica"
             journal.check()
         ours, theirs = ({(n.id, n.position, n.json) for n in e.notifications()} for e in (self.engine, replica.engine))
         assert ours <= theirs, f"{where}: the replica's notifications"
@@ -291,8 +293,8 @@ class Faulty(FolderProvider):
     def changes(self, owner: str, after: int, id: str) -> Iterator[bytes]:
         return mangled(self._world, super().changes(owner, after, id))
 
-    def records(self, after: int, id: str, settled: int) -> Iterator[bytes]:
-        return mangled(self._world, super().records(after, id, settled))
+    def records(self, after: int, id: str, settled: int, parts: int) -> Iterator[bytes]:
+        return mangled(self._world, super().records(after, id, settled, parts))
 
     def snapshot(self, owner: str, buckets: Collection[int] | None = None) -> bytes:
         self._world.seen["snapshots"] += 1

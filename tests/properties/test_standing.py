@@ -12,6 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from tests.conftest import DEFAULT_SEED
@@ -49,6 +50,17 @@ class Told:
     def subscribed(self, registration: int, asked: Asked) -> None:
         self.asked[registration] = asked
         self.answers[registration] = Counter()
+
+    def knows(self, registration: int) -> None:
+        """Its subscriber knows the answer as it is, and wanted none."""
+        self.answers[registration] = self.slow.answer(self.asked[registration]) or Counter()
+        self.seen["initial none"] += 1
+
+    def present(self, registration: int, rows: Counter[Row]) -> None:
+        """All rows that there are."""
+        if registration in self.answers:
+            self.seen.update({"present": 1, "present otherwise": rows != self.answers[registration]})
+            self.answers[registration] = rows
 
     def unsubscribed(self, registration: int) -> None:
         del self.asked[registration], self.answers[registration]
@@ -94,6 +106,7 @@ def test_undecided_answers_are_made_up_for(tmp_path: Path) -> None:
     )
     assert seen["undecided"] > 300
     assert seen["made up for"] > 100
+    assert seen["present otherwise"] > 0, "what is owed is in a present answer"
 
 
 def test_what_an_engine_tells_adds_up_to_the_answer(tmp_path: Path) -> None:
@@ -102,6 +115,10 @@ def test_what_an_engine_tells_adds_up_to_the_answer(tmp_path: Path) -> None:
     assert seen["changed"] > 500
     assert seen["removed"] > 200
     assert seen["undecided"] == 0
+    assert seen["initial none"] > 20
+    assert seen["present"] > 10
+    assert seen["present otherwise"] == 0
+    assert seen["updated"] > 5
 
 
 def check_history(seed: int, number: int, scarce: bool = False) -> Counter[str]:
@@ -158,23 +175,30 @@ def check_engine(seed: int, number: int, folder: Path, scarce: bool = False) -> 
                 if chance < 0.4 and waiting:
                     chosen, waiting = waiting[:9], waiting[9:]
                     names = [f"s{len(live) + n}" for n in range(len(chosen))]
-                    given = engine.subscribe_many(
-                        [subscription(each, name) for each, name in zip(chosen, names, strict=True)]
-                    )
-                    for each, asked in zip(given, chosen, strict=True):
+                    wanted = [told_as(source, each, name) for each, name in zip(chosen, names, strict=True)]
+                    given = engine.subscribe_many(wanted)
+                    for each, asked, as_wanted in zip(given, chosen, wanted, strict=True):
                         told.subscribed(each.registration, asked)
+                        if as_wanted.initial == "none":
+                            told.knows(each.registration)
                     live += names
                 elif chance < 0.45 and live:
                     registration = engine._registry.live(live[-1]).id
                     engine.unsubscribe(live.pop())
                     if registration in told.asked:
                         told.unsubscribed(registration)
+                elif chance < 0.55 and live:
+                    engine.resync(source.choice(live))
                 else:
                     publish(engine, steps, source)
                 apply_events(engine._journal, before, told)
                 for each in engine.notifications(sequence):
                     sequence = each.sequence
-                    told.take(each.registration, *changes_of(each))
+                    told.seen["updated"] += bool(each.updated)
+                    if each.change == "present":
+                        told.present(each.registration, counted(each.added))
+                    else:
+                        told.take(each.registration, *changes_of(each))
                 told.seen["undecided"] += len(engine.undecided(before))
                 told.compare(f"with {len(steps)} to come", owed_by(engine))
                 if source.random() < 0.2:
@@ -271,6 +295,14 @@ def subscription(asked: Asked, name: str) -> Subscription:
     return Subscription(name, asked.text, scope="repository")
 
 
+def told_as(source: random.Random, asked: Asked, name: str) -> Subscription:
+    """A subscription with a key or without one, that wants to hear its first answer or not."""
+    plain = subscription(asked, name)
+    variables = compile_subscription(plain).template.query.variables if asked.query.form == "select" else ()
+    key = tuple(variable.name for variable in variables[:1]) if source.random() < 0.3 else ()
+    return replace(plain, initial="none" if source.random() < 0.3 else None, key=key)
+
+
 def apply_events(journal: Journal, before: int, told: Told) -> None:
     for event in journal.events(before, journal.head()):
         told.slow.apply(event)
@@ -286,7 +318,8 @@ def take_events(standing: StandingQueries, upto: int, told: Told) -> None:
 
 
 def changes_of(notification: Notification) -> tuple[Counter[Row], Counter[Row]]:
-    return counted(notification.added), counted(notification.removed)
+    before, after = ([pair[side] for pair in notification.updated] for side in (0, 1))
+    return counted(notification.added + after), counted(notification.removed + before)
 
 
 def rows(text: bytes) -> Counter[Row]:

@@ -26,6 +26,7 @@ from triplecast.cli import (
     publish,
     query,
     run,
+    schema,
     show,
     subscriptions,
 )
@@ -43,6 +44,7 @@ COMMANDS = (
     preview,
     query,
     follow,
+    schema,
     show,
     operators,
     doctor,
@@ -60,6 +62,7 @@ EXAMPLES = MappingProxyType(
         "publish": "triplecast publish news feed.atom",
         "notifications": "triplecast notifications news --since 8 --follow",
         "explain": "triplecast explain feed.atom rail.rq",
+        "schema": "triplecast schema catalogue schema.ttl",
         "preview": "triplecast preview rail.rq --publications feed.atom inbox",
         "query": "triplecast query news 'SELECT ?title { ?item rss:title ?title }'",
         "follow": "triplecast follow catalogue --into mine --subscriptions datasets.rq",

@@ -8,7 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import absolute_iri, add_cutting, add_taxonomy, choose_subscription, load_taxonomy
+from triplecast.cli.inputs import (
+    absolute_iri,
+    add_cutting,
+    add_schema,
+    add_taxonomy,
+    choose_subscription,
+    has_journal,
+    load_taxonomy,
+)
 from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import Exit, describe_reject, print_json, print_text, say
 from triplecast.errors import InputError
@@ -27,10 +35,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "explain",
         help="show why a publication matches, or where it fails",
         description="Explain why a document's publications match a subscription, or where they fail. Of many (a feed, "
-        f"a dataset), explain the first {SHOWN} that match or, if none does, the first {SHOWN}; --graph names one.",
+        f"a dataset), explain the first {SHOWN} that match or, if none does, the first {SHOWN}; --graph names one. "
+        "Of a folder and the id of a live rule, show the parts of the rule, and how many other rules have each.",
     )
-    parser.add_argument("publication", metavar="PUBLICATION", type=Path, help="read this document")
-    parser.add_argument("subscription", metavar="SUBSCRIPTION", type=Path, help="read this subscription file")
+    parser.add_argument("publication", metavar="PUBLICATION", type=Path, help="read this document, or a folder's rules")
+    parser.add_argument(
+        "subscription", metavar="SUBSCRIPTION", type=Path, help="read this subscription file, or the id of a live rule"
+    )
     parser.add_argument("--id", help="choose a subscription of a .jsonl file or folder")
     parser.add_argument("--graph", metavar="IRI", type=absolute_iri, help="choose a publication of the document")
     parser.add_argument(
@@ -41,6 +52,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_cutting(parser)
     add_taxonomy(parser)
+    add_schema(parser)
     add_operators(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object per explanation")
     parser.set_defaults(run=run)
@@ -56,8 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.registry.admission import admit
     from triplecast.results import read_head
 
+    if has_journal(arguments.publication):
+        return _explain_rule(arguments)
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
-    subscription = choose_subscription(arguments.subscription, arguments.id)
+    subscription = choose_subscription(arguments.subscription, arguments.id, arguments.schema)
     drafts: list[Draft] = []
     rejects: list[Reject] = []
     with Parser() as parser:
@@ -90,6 +104,22 @@ def run(arguments: argparse.Namespace) -> int:
     if rejects or any(explanation.undecided for explanation in explanations):
         return Exit.PARTLY
     return Exit.DONE if any(explanation.matched for explanation in explanations) else Exit.NOTHING
+
+
+def _explain_rule(arguments: argparse.Namespace) -> int:
+    from triplecast.journal import JournalFile
+    from triplecast.registry.live_rules import decompose_rule
+
+    with JournalFile.read_only(arguments.publication) as journal:
+        found = decompose_rule(journal, str(arguments.subscription))
+    if arguments.json:
+        row = asdict(found)
+        for part in (each for parts in row["alternatives"] for each in parts):
+            del part["key"]
+        print_json(row)
+    else:
+        print_text(str(found))
+    return Exit.DONE
 
 
 def _print(explanations: Sequence[Explanation], as_json: bool, head: Head) -> None:

@@ -119,7 +119,7 @@ def _print_log(folder: Path) -> int:
     from triplecast.patch import write_patch
 
     with JournalFile.read_only(folder) as journal:
-        for patch in follow_records(journal, 0, id_at(journal, 0), 0):
+        for patch in follow_records(journal, 0, id_at(journal, 0), 0, 0):
             sys.stdout.buffer.write(write_patch(patch))
     return Exit.DONE
 

@@ -14,20 +14,24 @@ from triplecast.model.printable import printable_name
 if TYPE_CHECKING:
     from triplecast.model.subscription import Subscription
     from triplecast.registry.admission import Admitted
+    from triplecast.schema import RdfSchema
     from triplecast.taxonomy import Taxonomy
 
 
 _NO_ORDER = "no rdfs:subClassOf or rdfs:subPropertyOf (--broader reads skos:broader too)"
 
 
-def load_admitted(paths: list[Path], datasets: bool = True, taxonomy: Taxonomy | None = None) -> Admitted:
+def load_admitted(
+    paths: list[Path], datasets: bool = True, taxonomy: Taxonomy | None = None, schema: list[Path] | None = None
+) -> Admitted:
     """Load the valid subscriptions (for datasets, or not). Report the others, and files that are skipped, on stderr."""
     from triplecast.operators.operator_set import declared_operators
     from triplecast.registry.admission import admit_all
     from triplecast.registry.files import describe_unread, load_subscriptions
 
     has_taxonomy = None if taxonomy is None else bool(taxonomy.lines)
-    admitted = admit_all(load_subscriptions(paths), datasets, declared_operators(), has_taxonomy)
+    known = load_schema(schema or [])
+    admitted = admit_all(load_subscriptions(paths), datasets, declared_operators(), has_taxonomy, known)
     say_faults()
     if admitted.ignored:
         say(describe_unread(admitted.ignored))
@@ -124,6 +128,20 @@ def add_taxonomy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--broader", action="store_true", help="read skos:broader as part of the taxonomy")
 
 
+def add_schema(parser: argparse.ArgumentParser) -> None:
+    """Add the option that gives a command a schema."""
+    parser.add_argument(
+        "--schema", metavar="PATH", nargs="+", type=Path, default=[], help="read rules with the schema of these files"
+    )
+
+
+def load_schema(paths: list[Path]) -> RdfSchema:
+    """Read the schema given."""
+    from triplecast.ingest.document_files import read_schema_files
+
+    return read_schema_files(paths)
+
+
 def absolute_iri(text: str) -> str:
     """The type of an option that takes an IRI."""
     from pyoxigraph import NamedNode
@@ -161,10 +179,10 @@ def check_publications(paths: list[Path]) -> int:
     return len(ignored)
 
 
-def choose_subscription(path: Path, name: str | None) -> Subscription:
+def choose_subscription(path: Path, name: str | None, schema: list[Path]) -> Subscription:
     """Return the one subscription of a file, or the one with id `name`. Raises InputError unless there is exactly
     one."""
-    admitted = load_admitted([path])
+    admitted = load_admitted([path], schema=schema)
     chosen = [s for s in admitted.subscriptions if name is None or s.name == name]
     if len(chosen) != 1:
         wanted = f"no subscription {name}" if name else f"{len(chosen)} subscriptions"

@@ -7,7 +7,15 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import add_cutting, add_paths, add_taxonomy, check_publications, load_admitted, load_taxonomy
+from triplecast.cli.inputs import (
+    add_cutting,
+    add_paths,
+    add_schema,
+    add_taxonomy,
+    check_publications,
+    load_admitted,
+    load_taxonomy,
+)
 from triplecast.cli.operators import add_operators, add_schedule
 from triplecast.cli.terminal import (
     Exit,
@@ -39,6 +47,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_paths(parser, "--subscriptions", "--publications")
     add_cutting(parser)
     add_taxonomy(parser)
+    add_schema(parser)
     add_operators(parser)
     add_schedule(parser)
     parser.add_argument(
@@ -53,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.registry.admission import first_of
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
-    admitted = load_admitted(arguments.subscriptions, arguments.dataset, taxonomy)
+    admitted = load_admitted(arguments.subscriptions, arguments.dataset, taxonomy, arguments.schema)
     for line in first_of(admitted.warnings):
         say(line)
     tally = Tally(len(admitted.faults), arguments.json)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from triplecast.cli.inputs import (
     add_cutting,
     add_paths,
+    add_schema,
     add_taxonomy,
     check_publications,
     choose_subscription,
@@ -36,6 +37,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--id", help="choose a subscription of a .jsonl file or folder")
     add_cutting(parser)
     add_taxonomy(parser)
+    add_schema(parser)
     add_operators(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
@@ -48,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.registry.admission import Admitted, examine
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
-    subscription = choose_subscription(arguments.subscription, arguments.id)
+    subscription = choose_subscription(arguments.subscription, arguments.id, arguments.schema)
     operators = declared_operators()
     taken = examine(subscription, operators=operators, is_live=True, has_taxonomy=lambda: bool(taxonomy.lines))
     admission = taken.admission

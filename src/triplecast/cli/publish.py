@@ -120,7 +120,7 @@ class _Said:
 
     def add(self, receipt: Receipt) -> None:
         for match in receipt.matches:
-            self._print(match)
+            print_match(match, self._json)
         for reject in receipt.rejects:
             self.add_reject(reject)
         for pair in (*receipt.undecided, *receipt.pending):
@@ -152,10 +152,11 @@ class _Said:
             return Exit.PARTLY
         return Exit.DONE if self._matches else Exit.NOTHING
 
-    def _print(self, match: Match) -> None:
-        if self._json:
-            row = {"publication": match.publication, "version": match.version, "subscription": match.subscription}
-            print_json(row | {"change": match.change, "id": match.notification} | match.recorded.row())
-        else:
-            name = printable_name(match.subscription)
-            print_text(f"{match.publication} v{match.version}  {name}  {describe_answer(match.recorded)}")
+
+def print_match(match: Match, as_json: bool) -> None:
+    if as_json:
+        row = {"publication": match.publication, "version": match.version, "subscription": match.subscription}
+        print_json(row | {"change": match.change, "id": match.notification} | match.recorded.row())
+    else:
+        name = printable_name(match.subscription)
+        print_text(f"{match.publication} v{match.version}  {name}  {describe_answer(match.recorded)}")

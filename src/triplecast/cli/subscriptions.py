@@ -15,7 +15,7 @@ from triplecast.cli.operators import add_operators, say_faults
 from triplecast.cli.terminal import Exit, clip, count_of, print_json, print_text, say
 from triplecast.errors import InputError
 from triplecast.model.printable import printable_name
-from triplecast.model.subscription import PUBLICATION, SCOPES
+from triplecast.model.subscription import CHANGED, INITIAL, NOTIFY, PUBLICATION, SCOPES
 
 if TYPE_CHECKING:
     from triplecast.model.subscription import Subscription
@@ -42,16 +42,38 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d or "forever" (default: 1d)'
     )
-    parser.add_argument("--language", choices=("sparql", "rdql"), help="the language, whatever the extension says")
+    parser.add_argument(
+        "--language", choices=("sparql", "rdql", "rule"), help="the language, whatever the extension says"
+    )
     parser.add_argument(
         "--scope",
         choices=SCOPES,
         help="what they are asked of: each publication by itself, or all documents together (told by an Engine alone), "
         "whatever a .jsonl line says",
     )
+    parser.add_argument(
+        "--notify",
+        choices=NOTIFY,
+        help="what they are told: every matching version, what changed since, or each new solution once (default: "
+        "changed), unless a .jsonl line or a comment says so",
+    )
+    parser.add_argument("--initial", choices=INITIAL, help="repository scope: what is told of the present answer")
+    parser.add_argument(
+        "--key", metavar="NAME", nargs="+", help="variables by which a row removed and one added are one row updated"
+    )
     add_operators(parser)
     parser = _command(
         commands, "unsubscribe", unsubscribe, "cancel a subscription of a folder", "Cancel the live subscription ID."
+    )
+    parser.add_argument("id", metavar="ID", help="as `triplecast subscribe` printed it")
+    parser.add_argument("--ticket", help="refuse unless this is its ticket")
+    parser = _command(
+        commands,
+        "resync",
+        resync,
+        "have the present answer of a subscription told again",
+        "Tell the live subscription ID of repository scope its present answer again, and print it. The notification "
+        "says that it is present.",
     )
     parser.add_argument("id", metavar="ID", help="as `triplecast subscribe` printed it")
     parser.add_argument("--ticket", help="refuse unless this is its ticket")
@@ -148,6 +170,9 @@ def _row(subscription: Subscription, arguments: argparse.Namespace) -> dict[str,
         "scope": arguments.scope or subscription.scope,
         "entailment": subscription.entailment,
         "owner": subscription.owner or arguments.owner,
+        "notify": subscription.notify or arguments.notify,
+        "initial": subscription.initial or arguments.initial,
+        "key": [*subscription.key] or arguments.key,
     }
     return {name: value for name, value in row.items() if value is not None}
 
@@ -175,6 +200,20 @@ def unsubscribe(arguments: argparse.Namespace) -> int:
     return Exit.DONE
 
 
+def resync(arguments: argparse.Namespace) -> int:
+    from triplecast.cli.publish import open_engine, print_match
+    from triplecast.model.operators import SCHEDULE
+
+    _check_folder(arguments.folder)
+    with open_engine(arguments.folder, SCHEDULE) as engine:
+        matches = engine.resync(arguments.id, arguments.ticket)
+        for match in matches:
+            print_match(match, arguments.json)
+    if not matches:
+        say(f"{printable_name(arguments.id)} is undecided: `triplecast notifications --undecided` says why")
+    return Exit.DONE if matches else Exit.PARTLY
+
+
 def subscriptions(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_reading
 
@@ -191,13 +230,11 @@ def subscriptions(arguments: argparse.Namespace) -> int:
                 else:
                     owner = f" owner {printable_name(row['owner'])}" if row["owner"] else ""
                     scope = "" if row["scope"] == PUBLICATION else f" scope {row['scope']}"
+                    hears = "" if row["notify"] == CHANGED else f" notify {row['notify']}"
                     lease = f" until {row['expires']}" if row["expires"] else ""
                     text = " ".join(row["text"].split())
-                    print_text(
-                        clip(
-                            f"{printable_name(row['id'])}  {row['source']}  {row['cost']}{scope}{owner}{lease}  {text}"
-                        )
-                    )
+                    said = f"{row['source']}  {row['cost']}{scope}{hears}{owner}{lease}"
+                    print_text(clip(f"{printable_name(row['id'])}  {said}  {text}"))
             after = answer["after"]
     if arguments.owner is not None and not listed:
         say_unknown(arguments.folder, arguments.owner)

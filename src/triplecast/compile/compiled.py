@@ -21,6 +21,9 @@ from triplecast.model.entailment import ENTAILMENTS, FUNCTION_MARKS, Entailment
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.subscription import Registration, Subscription
 
+DIRECTIVES = ("entailment", "notify", "initial", "key")
+"""What a comment ``# triplecast: …`` above a query may say."""
+
 
 class CompiledSubscription(NamedTuple):
     """A subscription's template, constants and plan; a function of the subscription and the operators' grammar."""
@@ -91,11 +94,10 @@ def _stated_entailment(text: str) -> str | None:
     """The entailment that a comment above the query states."""
     stated = directives(text)
     for name in stated:
-        if name != "entailment":
+        if name not in DIRECTIVES:
             reason = "it is no directive of a comment `# triplecast: …`"
-            raise QueryRefused(
-                f"directive {name}", reason, "the only one is entailment; word a comment otherwise", 1, 1
-            )
+            hint = f"known are {', '.join(DIRECTIVES)}; word a comment otherwise"
+            raise QueryRefused(f"directive {name}", reason, hint, 1, 1)
     return stated.get("entailment")
 
 

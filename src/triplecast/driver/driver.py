@@ -27,6 +27,7 @@ from triplecast.errors import FolderLocked, StorageFault
 from triplecast.journal import Journal, JournalFile
 from triplecast.model.answers import OperatorResult
 from triplecast.outbox import Committed, OpenPart, Outbox, OutboxBatch, OutboxReader
+from triplecast.telling.new import NewHearers
 
 ASKED_AT_ONCE = 1_000
 """Publications with pending pairs that `Driver.next` gives together."""
@@ -72,15 +73,17 @@ class Driver:
     """
 
     def __init__(self, journal: Journal, outbox: Outbox, all_events: bool = False) -> None:
-        """`all_events`: events that are no publications are to be told too."""
+        """`all_events`: events that are of no document are to be told too."""
         self._journal = journal
         self._outbox = outbox
-        following = journal.next_publication(outbox.told)
+        following = journal.next_document(outbox.told)
         self._empty_upto: int = journal.head() if following is None else following - 1
         if all_events:
             self._empty_upto = outbox.told
-        """Up to here no publication is to be matched, though nothing says so in the outbox."""
+        """Up to here nothing is to be matched, though nothing says so in the outbox."""
         self.turns = Turns(outbox)
+        self._hearers = NewHearers(journal)
+        self._forget_heard()
 
     @property
     def needed_from(self) -> int:
@@ -111,8 +114,8 @@ class Driver:
         after = max(state.told, self._empty_upto)
         return MatchRange(after, head) if after < head else None
 
-    def note_no_publications(self, upto: int) -> None:
-        """Note that no publication beyond `told` and up to `upto` is to be matched: nothing is written for that."""
+    def note_no_documents(self, upto: int) -> None:
+        """Note that no document beyond `told` and up to `upto` is to be matched: nothing is written for that."""
         self._empty_upto = upto
 
     def commit(
@@ -127,7 +130,8 @@ class Driver:
 
         Raises `StorageFault` where a publication matched again gave other rows than the first time.
         """
-        committed = self._outbox.commit(batch, upto, self._journal.names_with, after, open, replayed)
+        hearers = self._new_hearers()
+        committed = self._outbox.commit(batch, upto, self._journal.names_with, after, open, replayed, hearers)
         self._note_outbox()
         if committed.differing:
             raise StorageFault(
@@ -144,7 +148,7 @@ class Driver:
 
     def settle(self, batch: OutboxBatch, upto: int, after: int) -> Committed:
         """Record what became of pending pairs of publications at positions in (`after`, `upto`] (`Outbox.settle`)."""
-        settled = self._outbox.settle(batch, upto, self._journal.names_with, after)
+        settled = self._outbox.settle(batch, upto, self._journal.names_with, after, self._new_hearers())
         self._note_outbox()
         return settled
 
@@ -153,6 +157,20 @@ class Driver:
         with suppress(StorageFault, FolderLocked):
             self._outbox.sync()
             self._note_outbox()
+
+    def _new_hearers(self) -> NewHearers | None:
+        return self._hearers if self._hearers.are_there else None
+
+    def _forget_heard(self) -> None:
+        """Forget what was told to registrations that have ended and want nothing more."""
+        progress = self._outbox.progress
+
+        def over(registrations: Sequence[int]) -> list[int]:
+            found = self._journal.registrations(registrations)
+            return [int(each.id) for each in found if each.removed is not None and each.removed <= progress]
+
+        if self._hearers.are_there:
+            self._outbox.forget_heard(over)
 
     def _note_outbox(self) -> None:
         mark = self._outbox.mark

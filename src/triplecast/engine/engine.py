@@ -21,10 +21,10 @@ from triplecast.engine.opened import Opened
 from triplecast.engine.previews import Preview, admit_preview, explain_document, preview_subscription
 from triplecast.engine.publishing import Publishing
 from triplecast.engine.querying import Answer, Querying
-from triplecast.engine.receipt import LoadedSchema, LoadedTaxonomy, Receipt, Statistics
+from triplecast.engine.receipt import LoadedSchema, LoadedTaxonomy, Match, Receipt, Statistics
 from triplecast.engine.taking import Taking
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
-from triplecast.explain import Explanation, explaining_sandbox
+from triplecast.explain import Explanation, RuleDecomposition, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
@@ -33,14 +33,24 @@ from triplecast.ingest.document_files import parse_schema, parse_taxonomy
 from triplecast.journal import Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
-from triplecast.model.subscription import API, BROAD_PER_OWNER, Subscription, check_subscriptions, read_lease
+from triplecast.model.subscription import (
+    API,
+    BROAD_PER_OWNER,
+    PUBLICATION,
+    Subscription,
+    check_subscriptions,
+    read_key,
+    read_lease,
+)
 from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Definitions, Notification, Outbox, UndecidedPair
 from triplecast.registry.bulk import paused_collection
 from triplecast.registry.listing import LiveSubscription
+from triplecast.registry.live_rules import decompose_rule
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed, standing_registrations
+from triplecast.registry.rule_bindings import RULE
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 from triplecast.repository import QUERY_STEPS
 
@@ -154,19 +164,25 @@ class Engine:
         text: str,
         id: str | None = None,
         language: str = "sparql",
-        scope: str = "publication",
+        scope: str | None = None,
         entailment: str | None = None,
         owner: str | None = None,
         lease: timedelta | float | datetime | None = None,
+        notify: str | None = None,
+        initial: str | None = None,
+        key: Iterable[str] = (),
     ) -> Subscribed:
         """Register a query, evaluated against each publication from the next on until its lease ends: a timedelta or
-        seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day.
+        seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day. Its scope is
+        ``publication``, or of a rule ``repository``, unless it says which. For `notify`, `initial` and `key`, see
+        docs/follow-changes.md.
 
         Raises `QuerySyntaxError`, `QueryRefused` (`QuotaReached` for a broad one too many of its `owner`),
         `InputError` for an `id` that is in use and a lease that cannot be, and `StorageFault`: then nothing was
         registered.
         """
-        subscription = Subscription("subscription" if id is None else id, text, language, scope, entailment, owner)
+        name, by = "subscription" if id is None else id, read_key(key)
+        subscription = Subscription(name, text, language, scope or "", entailment, owner, notify, initial, by)
         (outcome,) = self._subscribe([subscription], lease, id is not None)
         if isinstance(outcome, Exception):
             raise outcome
@@ -201,6 +217,13 @@ class Engine:
         none. Raises what `unsubscribe` raises, and `InputError` for a lease that cannot be."""
         with self._opened.locked(id=id):
             return self._registry.renew(API, id, ticket, read_lease(until))
+
+    def resync(self, id: str, ticket: str | None = None) -> Sequence[Match]:
+        """Tell live subscription `id` of repository scope its present answer again, as ``present``; return that, or
+        nothing where it is undecided. Raises what `unsubscribe` raises."""
+        with self._opened.locked(id=id):
+            self._match_accepted()
+            return self._publishing.told_again(self._registry.resync(API, id, ticket))
 
     # ---- knowing ----------------------------------------------------------------------------------------------------
 
@@ -308,11 +331,17 @@ class Engine:
         at, operators = time_text(read_clock(self._clock)), self._current_operators()
         return explain_document(subscription, parsed, at, self._journal, operators, self._explainer)
 
+    def explain_rule(self, id: str) -> RuleDecomposition:
+        """How the live rule `id` is taken apart into triggering parts and joins, and how many other live rules have
+        each. Raises `InputError` where there is no live rule `id`, and `StorageFault`."""
+        self._opened.check_names(id=id)
+        return decompose_rule(self._journal, id)
+
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
         Calls that write wait for it. Raises what `subscribe` raises."""
         self._opened.check()
-        subscription = Subscription("preview", text, language, entailment=entailment)
+        subscription = self._registry.bind_preview(Subscription("preview", text, language, PUBLICATION, entailment))
         admission = admit_preview(subscription, self._current_operators(), self._registry.has_taxonomy)
         with self._lock:
             return preview_subscription(subscription, admission, last, self._journal, self._matcher, self._asker)
@@ -324,6 +353,8 @@ class Engine:
         Raises `QuerySyntaxError`, `QueryRefused`, `StorageFault`, and `QueryTooLarge` where `steps` do not suffice."""
         with self._opened.locked(text=text, language=language):
             self._match_accepted()
+            if language == RULE:
+                text = self._registry.bind_preview(Subscription("query", text, language)).text
             return self._querying.query(text, language, steps, time_text(read_clock(self._clock)))
 
     def notifications(
@@ -398,7 +429,7 @@ class Engine:
         self._opened.check()
         self._current_operators()
         with paused_collection(len(subscriptions)):
-            candidates = [self._registry.examine(each, named) for each in subscriptions]
+            candidates = self._registry.examine_all(subscriptions, named)
             with self._lock:
                 self._match_accepted()
                 outcomes = self._registry.change(API, candidates, lease=end, tickets=True)

@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 from triplecast.engine.receipt import Match, Receipt, UndecidedMatch
 from triplecast.ingest import ParsedDocument
 from triplecast.journal import NOTHING_DROPPED, Acceptance, Accepted, Dropped
-from triplecast.model.match import CHANGES, MatchedBatch, notification_id
+from triplecast.model.match import CHANGES, notification_id
 from triplecast.model.open_rows import PairReason
 from triplecast.model.operators import OperatorSet
-from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
+from triplecast.outbox.batch import OutboxBatch, PublicationName
 from triplecast.storage_faults import storage_faults
 
 IN_MEMORY = 32 << 20
 """Bytes of solutions that the receipts of one call keep in memory."""
 
 _Made = TypeVar("_Made", covariant=True)
-Names = Sequence[tuple[int, str, int]]
-"""Position, graph and version of publications."""
+Names = Mapping[int, PublicationName]
+"""Of publications and removals by position."""
 
 
 _NO_DOCUMENT = ParsedDocument(())
@@ -145,21 +145,21 @@ class _Matches:
     def __init__(
         self,
         names: Names,
-        matched: MatchedBatch,
+        matched: OutboxBatch,
         store: _Store,
         subscriptions: Subscriptions,
         operators: OperatorSet,
     ) -> None:
         self._names = names
-        self._columns = (matched.publication, matched.registration, matched.change, matched.sheet)
+        self._columns = (matched.position, matched.registration, matched.change, matched.sheet)
         self._offsets = matched.offsets
         self._read = store.put(matched.bindings[: matched.offsets[-1]])
         self._subscriptions = subscriptions
         self._operators = operators
 
     def make(self, row: int) -> Match:
-        place, number, change, sheet = (int(column[row]) for column in self._columns)
-        (_, graph, version), query, word = self._names[place], self._subscriptions[number], CHANGES[change].word
+        position, number, change, sheet = (int(column[row]) for column in self._columns)
+        (_, graph, version, _), query, word = self._names[position], self._subscriptions[number], CHANGES[change].word
         start, end = self._offsets[sheet : sheet + 2].tolist()
         id = notification_id(graph, version, number, change)
         text = self._read(start, end - start).decode()
@@ -170,7 +170,7 @@ class _Undecided:
     """Undecided or pending pairs of one batch, in order of position."""
 
     def __init__(self, names: Names, pairs: Sequence[PairReason], subscriptions: Subscriptions) -> None:
-        self._names = {name[0]: name for name in names}
+        self._names = names
         self._positions = np.array([pair.position for pair in pairs], np.int64)
         self._registrations = np.array([pair.registration for pair in pairs], np.int64)
         numbers: dict[str, int] = {}
@@ -180,7 +180,7 @@ class _Undecided:
 
     def make(self, row: int) -> UndecidedMatch:
         registration, reason = int(self._registrations[row]), self._reasons[self._reason[row]]
-        _, graph, version = self._names[int(self._positions[row])]
+        _, graph, version, _ = self._names[int(self._positions[row])]
         return UndecidedMatch(self._subscriptions[registration].name, registration, graph, version, reason)
 
 
@@ -193,21 +193,11 @@ class Findings:
         self._undecided: _ByPosition[UndecidedMatch] = _ByPosition()
         self._pending: _ByPosition[UndecidedMatch] = _ByPosition()
 
-    def add(
-        self,
-        publications: Sequence[Publication],
-        matched: MatchedBatch,
-        subscriptions: Subscriptions,
-        operators: OperatorSet,
-    ) -> None:
-        names = [(each.position, each.graph, each.version) for each in publications]
-        if len(matched):
-            positions = np.array([each.position for each in publications], np.int64)[matched.publication]
-            self._matches.add(positions, _Matches(names, matched, self.store, subscriptions, operators))
-        for found, pairs in (
-            (self._undecided, matched.undecided_at(publications)),
-            (self._pending, matched.open.awaited()),
-        ):
+    def add(self, told: OutboxBatch, subscriptions: Subscriptions, operators: OperatorSet) -> None:
+        names = {name.position: name for name in told.publications}
+        if len(told.position):
+            self._matches.add(told.position, _Matches(names, told, self.store, subscriptions, operators))
+        for found, pairs in ((self._undecided, told.undecided), (self._pending, told.awaited)):
             if pairs:
                 found.add(np.array([pair.position for pair in pairs]), _Undecided(names, pairs, subscriptions))
 
@@ -216,6 +206,9 @@ class Findings:
 
     def undecided(self, positions: Iterable[int]) -> Sequence[UndecidedMatch]:
         return self._undecided.of(positions)
+
+    def pending(self, positions: Iterable[int]) -> Sequence[UndecidedMatch]:
+        return self._pending.of(positions)
 
     def share_out(
         self, parsed: Sequence[ParsedDocument], acceptance: Acceptance, owed: Findings | None
@@ -248,7 +241,7 @@ class Findings:
             self.matches(positions),
             parsed.rejects,
             self.undecided(positions),
-            self._pending.of(positions),
+            self.pending(positions),
             dropped.removed,
             parsed.warnings,
         )

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from threading import Lock
 from weakref import WeakSet
 
 import numpy as np
 
 from triplecast.driver import Driver, MatchRange
-from triplecast.engine.answers import NOTHING_MATCHED, with_answers
+from triplecast.engine.answers import answers_batch
 from triplecast.engine.asking import Asking
 from triplecast.engine.findings import Findings, Subscriptions
 from triplecast.engine.querying import Querying
 from triplecast.errors import StorageFault
+from triplecast.index import Snapshot
 from triplecast.journal import BYTES_AT_ONCE, Journal
 from triplecast.match import Matcher
-from triplecast.match.matcher import merge_batches
-from triplecast.model.match import MatchedBatch, MatchStats
+from triplecast.model.match import MatchStats
 from triplecast.model.publication import Publication
-from triplecast.model.stored_rows import FORMAT, write_open_rows
 from triplecast.model.subscription import Subscription
-from triplecast.outbox import OpenPart, OutboxBatch
+from triplecast.outbox import OutboxBatch
 from triplecast.registry.registry import Registry
+from triplecast.taxonomy import Taxonomies
+from triplecast.telling import OpenEvents
 
 SUBSCRIPTIONS_CACHED = 100_000
 """Subscriptions kept at hand, so that not every match is looked up in the journal."""
@@ -32,7 +34,7 @@ COUNTED_AT_ONCE = 100
 """Pieces whose counts are added up together."""
 
 MATCHED_AT_ONCE = 1_000
-"""Publications that are matched and committed together, unless fewer come to `BYTES_AT_ONCE`."""
+"""Documents that are matched and committed together, unless fewer come to `BYTES_AT_ONCE`."""
 
 
 class Matching:
@@ -77,38 +79,49 @@ class Matching:
             self.asking.set_aside(upto)
 
     def _match(self, due: MatchRange, outcome: Findings | None) -> int:
-        """Match the first publications of a range; record what is decided without operators before they are called.
+        """Match the first documents of a range; record what is decided without operators before they are called.
         Return how far this came."""
-        publications = self._journal.publications(due.after, due.upto, MATCHED_AT_ONCE, BYTES_AT_ONCE)
-        if not publications:
-            events, found = with_answers((), NOTHING_MATCHED, self._querying.changes(due.after, due.upto))
-            if not events and not self._journal.has_repository_scope:
-                self._driver.note_no_publications(due.upto)
-                return due.upto
-            self._driver.commit(OutboxBatch.of(events, found), due.upto, due.after, replayed=True)
-            self._report(outcome, events, found)
+        events = self._journal.documents(due.after, due.upto, MATCHED_AT_ONCE, BYTES_AT_ONCE)
+        if not events:
+            told = answers_batch(self._querying.changes(due.after, due.upto))
+            if told.publications or self._journal.has_repository_scope:
+                self._report(outcome, self._driver.commit(told, due.upto, due.after, replayed=True).told)
+            else:
+                self._driver.note_no_documents(due.upto)
             return due.upto
-        upto = publications[-1].position
         self._registry.follow()
-        snapshot, operators = self._registry.index.snapshot, self._matcher.operators
-        taxonomies = self._journal.taxonomies(due.after, upto)
+        snapshot, taxonomies = self._registry.index.snapshot, self._journal.taxonomies(due.after, events[-1].position)
+        publications = [each for each in events if isinstance(each, Publication)]
         after = due.after
         for of, matched in self._matcher.match_pieces(snapshot, publications, taxonomies):
-            upto = of[-1].position
-            answers = self._querying.changes(after, upto)
-            parts: list[OpenPart] = []
-            if matched.open.pairs:
-                parts = [OpenPart(after, upto, FORMAT, write_open_rows(matched.open, operators.grammar))]
-            events, found = with_answers(of, matched, answers)
-            self._driver.commit(OutboxBatch.of(events, found), upto, after, parts, replayed=True)
+            upto = of[-1].position if len(of) and of[-1] is not publications[-1] else events[-1].position
+            some = [each for each in events if after < each.position <= upto]
             self._count(matched.stats)
-            if matched.open.pairs:
-                matched = merge_batches(matched, self.asking.settle(matched, snapshot, of, taxonomies, after))
-                events, found = with_answers(of, matched, answers)
-            self._report(outcome, events, found)
-            after = upto
-            del of, matched, events, found  # before the next piece is made
-        return upto
+            found = OutboxBatch.of(of, matched)
+            for part in self.asking.telling.tell(snapshot, some, found):
+                waiting = OpenEvents.between(after, part.upto, some, matched, found)
+                self._record(waiting, part.batch, snapshot, taxonomies, outcome)
+                after = part.upto
+            del of, matched, found, part, waiting  # before the next piece is made
+        return after
+
+    def _record(
+        self,
+        waiting: OpenEvents,
+        told: OutboxBatch,
+        snapshot: Snapshot,
+        taxonomies: Taxonomies,
+        outcome: Findings | None,
+    ) -> None:
+        """Record what is told of some events, then what becomes of the pairs that wait for operators."""
+        after, upto = waiting.after, waiting.upto
+        awaited = told.awaited
+        told = OutboxBatch.merged([told, answers_batch(self._querying.changes(after, upto))])
+        told = self._driver.commit(told, upto, after, waiting.parts(self._matcher.operators), replayed=True).told
+        if awaited:
+            late = self.asking.settle(waiting, awaited, snapshot, taxonomies)
+            told = OutboxBatch.merged([replace(told, awaited=()), late])
+        self._report(outcome, told)
 
     def _count(self, stats: MatchStats) -> None:
         self._uncounted.append(stats)
@@ -118,9 +131,9 @@ class Matching:
     def _add_up(self) -> None:
         self._matched, self._uncounted = sum(self._uncounted, self._matched), []
 
-    def _report(self, outcome: Findings | None, events: Sequence[Publication], found: MatchedBatch) -> None:
-        if outcome is not None and (len(found) or found.undecided or found.open.pairs):
-            outcome.add(events, found, self._subscriptions_of(found), self._matcher.operators)
+    def _report(self, outcome: Findings | None, told: OutboxBatch) -> None:
+        if outcome is not None and told.publications:
+            outcome.add(told, self._subscriptions_of(told), self._matcher.operators)
 
     def close(self) -> None:
         """Read what receipts may still ask for, before the journal is closed."""
@@ -129,12 +142,12 @@ class Matching:
                 each.read()
         self._driver.close()
 
-    def _subscriptions_of(self, matched: MatchedBatch) -> Subscriptions:
-        """The subscriptions that matched or are undecided."""
-        registrations = matched.registration
-        if matched.undecided or matched.open.pairs:
-            undecided = np.array([pair.registration for pair in matched.undecided], np.int64)
-            registrations = np.concatenate([registrations, matched.open.registration, undecided])
+    def _subscriptions_of(self, told: OutboxBatch) -> Subscriptions:
+        """The subscriptions that are told something, or are undecided or pending."""
+        registrations = told.registration
+        if told.undecided or told.awaited:
+            pairs = np.array([pair.registration for pair in (*told.undecided, *told.awaited)], np.int64)
+            registrations = np.concatenate([registrations, pairs])
         found = Subscriptions(registrations, self._read_subscriptions)
         self._unread.add(found)
         return found

@@ -23,6 +23,7 @@ from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators.asking import Asker, match_and_ask
+from triplecast.outbox import OutboxBatch
 from triplecast.registry.admission import Admission, admit, examine
 from triplecast.sandbox import Sandbox
 
@@ -77,7 +78,7 @@ def preview_subscription(
     asked = Subscriptions(np.zeros(1, np.int64), lambda _: {0: subscription})
     findings, positions = Findings(), [each.position for each in publications]
     for of, matched in match_and_ask(matcher, asker, snapshot, publications, taxonomies, known):
-        findings.add(of, matched, asked, operators)
+        findings.add(OutboxBatch.of(of, matched), asked, operators)
     times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
     return Preview(
         len(publications),

@@ -16,7 +16,7 @@ from threading import RLock
 
 from triplecast.engine.findings import Findings
 from triplecast.engine.matching import Matching
-from triplecast.engine.receipt import LoadedTaxonomy, Receipt
+from triplecast.engine.receipt import LoadedTaxonomy, Match, Receipt
 from triplecast.errors import StorageFault
 from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.ingest.ahead import parse_ahead
@@ -104,6 +104,12 @@ class Publishing:
         outcome = Findings()
         self._matching.follow(outcome)
         return outcome.receipt((), dropped)
+
+    def told_again(self, position: int) -> Sequence[Match]:
+        """The present answer that was asked for at a position. The caller holds the lock."""
+        found = Findings()
+        self._matching.follow(found)
+        return found.matches([position])
 
     def told_first(self, outcomes: list[Subscribed | Refusal]) -> list[Subscribed | Refusal]:
         """Subscriptions with what they found as they were registered. The caller holds the lock."""

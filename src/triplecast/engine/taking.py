@@ -8,7 +8,7 @@ from threading import RLock
 
 from triplecast.engine.opened import Opened
 from triplecast.engine.publishing import Publishing
-from triplecast.journal import FileState, Journal, ReplicatedRecord
+from triplecast.journal import FileState, Journal, PartChange, ReplicatedRecord
 from triplecast.match import Matcher
 from triplecast.model.answers import OperatorResult
 from triplecast.model.publication import Draft
@@ -76,12 +76,15 @@ class Taking:
             outcomes = self._registry.change(API, placed, [*live.values()], NO_END, tickets=True)
             return self._publishing.told_first(outcomes)
 
-    def records(self, records: Sequence[ReplicatedRecord], results: Sequence[OperatorResult]) -> None:
-        """Take the records that follow in the journal that this folder replicates, and what operators gave there."""
+    def records(
+        self, records: Sequence[ReplicatedRecord], results: Sequence[OperatorResult], parts: Sequence[PartChange]
+    ) -> None:
+        """Take the records that follow in the journal that this folder replicates, what operators gave there, and what
+        changed before them of what cut documents hold."""
         self._opened.check()
         with self._lock:
             self._journal.keep_results(results)
-            self._journal.take_records(records)
+            self._journal.take_records(records, parts)
             recorded = self._matcher.operators.with_recorded(self._journal.operators())
             self._matcher.operators = self._asker.performer.operators = recorded
             self._publishing.match_accepted()

@@ -105,6 +105,7 @@ def prepare() -> None:
     fold("words", Form(stem=stemmer_of("en")))
     parse("ASK { }", "sparql")
     parse("SELECT * WHERE (?s ?p ?o) USING p FOR <x:p>", "rdql")
+    parse("search <x:C> c register c", "rule")
 
 
 prepare()

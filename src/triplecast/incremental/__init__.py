@@ -1,8 +1,16 @@
 """Repository scope: how the answers of standing queries change with each event (semantics 10)."""
 
 from triplecast.incremental.compiled import StandingQuery, compile_standing
-from triplecast.incremental.event_answers import EventAnswers
+from triplecast.incremental.event_answers import AnswerChanged, EventAnswers
 from triplecast.incremental.owed import OWED, OwedAnswers
 from triplecast.incremental.standing_queries import StandingQueries
 
-__all__ = ["OWED", "EventAnswers", "OwedAnswers", "StandingQueries", "StandingQuery", "compile_standing"]
+__all__ = [
+    "OWED",
+    "AnswerChanged",
+    "EventAnswers",
+    "OwedAnswers",
+    "StandingQueries",
+    "StandingQuery",
+    "compile_standing",
+]

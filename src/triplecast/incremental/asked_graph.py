@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from triplecast.evaluate.background import Background
+from triplecast.incremental.changed_resources import ChangedResources
 from triplecast.incremental.filed import NOT_CONCERNED, Concerned, FiledQueries
+from triplecast.kernels.triples import ANY
 from triplecast.match import Matcher
 from triplecast.model.entailment import Entailment
 from triplecast.model.events import Event, TaxonomyVersion
 from triplecast.repository import Store
-from triplecast.repository.changes import Changes, EarlierStore
+from triplecast.repository.changes import Change, Changes, EarlierStore
 from triplecast.repository.entailed import EntailedSource, EntailedStore
 from triplecast.repository.held import HeldChange
 from triplecast.repository.stored_graphs import Source
@@ -98,6 +100,7 @@ class AskedGraph:
         self._stated = stated
         self.entailed = None if entailment is Entailment.NONE else EntailedStore(stated, entailment, taxonomy)
         self.filed = FiledQueries(matcher)
+        self.rules = ChangedResources(self.filed.index)
         self.live: set[int] = set()
         """The registrations of the queries."""
         self._held: dict[int, HeldState] = {}
@@ -167,6 +170,10 @@ class AskedGraph:
         if self.entailed is None:
             return asked
         return EntailedSource(asked, self._stated.before_held(held.stated), held.background)
+
+    def change_since(self, event: int) -> Change:
+        """All that changed from an event on that is held."""
+        return Change(ANY, *self._held[event].asked.triples(), None)
 
     def concerned_since(self, event: int) -> Concerned | None:
         """Whom all that changed from an event on concerns, together; None where that is too much."""

@@ -37,6 +37,8 @@ class StandingStar(NamedTuple):
     """The constants that it has."""
     seeds: tuple[tuple[str, str], ...]
     """The names in its rows, and those in the query."""
+    subject: str | None
+    """The name of the variable that it is about; None for a constant."""
     node: int
     """Its place in the join graph, if there is one."""
     predicates: frozenset[str | None]
@@ -82,7 +84,7 @@ class StandingQuery(NamedTuple):
     @property
     def cost(self) -> str:
         """``recomputed``, or that of its commonest star (`compile.plan.Cost`)."""
-        if self.every or self.documents or not all(each.seeds for each in self.stars):
+        if self.every or self.documents or not (self.graph or all(each.seeds for each in self.stars)):
             return WHOLE
         costs = {each.compiled.plan.cost for each in self.stars}
         return max(costs, key=[*Cost].index).value if costs else Cost.NARROW.value
@@ -93,7 +95,7 @@ def compile_standing(compiled: CompiledSubscription) -> StandingQuery:
     template, constants, entailment, _ = compiled
     found = _stars_of(_Key(template.key, _alike(constants), template))
     _refuse(found)
-    graph = found.graph if not found.kin and _is_plain(as_asked(compiled).plan) else None
+    graph = found.graph if not found.kin and as_asked(compiled).plan.decided else None
     stars = tuple(_standing_star(each, constants, graph) for each in found.stars)
     every = found.every or not all(_is_plain(each.compiled.plan) for each in stars)
     every = every or (found.kin and entailment is Entailment.RDFS)  # what is derived may be stated too, or no more
@@ -161,7 +163,7 @@ def _stars_of(wanted: _Key) -> _TemplateStars:
     )
     query = replace(query, pattern=flatten_paths(query.pattern))
     shape = shape_of(query)
-    stars, every, documents = find_stars(query)
+    stars, every, documents = find_stars(query if shape.sliced else replace(query, pattern=shape.body))
     certain = frozenset() if shape.sliced else certain_names(shape.body)
     found = []
     for number, star in enumerate(stars):
@@ -185,7 +187,8 @@ def _standing_star(found: _TemplateStar, constants: tuple[str, ...], graph: Join
     node = -1 if graph is None else graph.subjects.index(found.star.subject)
     predicates = _shared(frozenset(constant_of(each, constants) for each in found.predicates))
     plan = plan_of(template, constants)
-    return StandingStar(template, constants, plan, found.slots, found.star.seeds, node, predicates)
+    subject = found.star.subject.name if isinstance(found.star.subject, Variable) else None
+    return StandingStar(template, constants, plan, found.slots, found.star.seeds, subject, node, predicates)
 
 
 @lru_cache(maxsize=PLANS_LIMIT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
@@ -16,7 +16,7 @@ from triplecast.kernels.views import Views
 from triplecast.match import Matcher
 from triplecast.match.answer_limit import only_rows
 from triplecast.match.matcher import join_rows
-from triplecast.model.match import MatchRows, MatchStats
+from triplecast.model.match import MatchedBatch, MatchRows, MatchStats
 from triplecast.model.open_rows import NO_OPEN_ROWS
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -46,6 +46,15 @@ class QueriesChanged(NamedTuple, Generic[Key]):
     """There are more rows than are told."""
 
 
+class QueriesFound(NamedTuple, Generic[Key]):
+    """What queries find after events, in order of events."""
+
+    rows: list[tuple[int, Key, bytes]]
+    """As JSON lists."""
+    beyond: list[tuple[int, Key]]
+    """There are more rows than are told."""
+
+
 class DecidedIndex(Generic[Key]):
     """Queries that one join of the index decides, by key."""
 
@@ -56,22 +65,28 @@ class DecidedIndex(Generic[Key]):
         self._keys: dict[int, Key] = {}
         self._last = 0
         self._coming: dict[int, CompiledSubscription] = {}
+        self._written: dict[int, Subscription] = {}
+        """Of those that are coming."""
         self._ended: list[int] = []
 
     def __contains__(self, key: Key) -> bool:
         return key in self._numbers
 
-    def add(self, key: Key, compiled: CompiledSubscription) -> None:
+    def add(self, key: Key, compiled: CompiledSubscription, written: Subscription = _ANY) -> None:
+        """`written`: what a query was compiled of whose rows the index does not have as they are."""
         self._last += 1
         self._numbers[key] = self._last
         self._keys[self._last] = key
         self._coming[self._last] = compiled
+        if compiled.plan.combination is not None:
+            self._written[self._last] = written
         if len(self._coming) >= _UPDATED_AT_ONCE:
             self._update()
 
     def remove(self, key: Key) -> None:
         number = self._numbers.pop(key)
         del self._keys[number]
+        self._written.pop(number, None)
         if self._coming.pop(number, None) is None:
             self._ended.append(number)
 
@@ -79,26 +94,44 @@ class DecidedIndex(Generic[Key]):
         """The queries that differ between the two views of each event, as `view_subjects` makes them."""
         self._update()
         found = QueriesChanged[Key]([], [])
-        if self._keys and len(views.publication):
-            many = int(views.publication[-1] | 1) + 1
-            states = _states(1 << many.bit_length())[:many]
-            before: MatchRows | None = None
-            for first, matched in self._matcher.match_views(self._index.snapshot(), views, states):
-                found.beyond.extend(
-                    ((first + each.publication) >> 1, self._keys[each.registration]) for each in matched.undecided
-                )
-                rows, last = matched.rows, matched.stats.publications - 1
-                if before is not None:  # the piece ended between the states of an event
-                    first, last = first - 1, last + 1
-                    following = rows._replace(publication=rows.publication + np.int32(1))
-                    rows = join_rows([before, following], (), NO_OPEN_ROWS, MatchStats()).rows
-                before = None
-                if (first + last) % 2 == 0:
-                    before = only_rows(rows, rows.publication == last)
-                    before = before._replace(publication=np.zeros_like(before.publication))
-                    rows = only_rows(rows, rows.publication < last)
-                self._compare(first, rows, found)
+        before: MatchRows | None = None
+        for first, matched in self._match(views):
+            found.beyond.extend(
+                ((first + each.publication) >> 1, self._keys[each.registration]) for each in matched.undecided
+            )
+            rows, last = matched.rows, matched.stats.publications - 1
+            if before is not None:  # the piece ended between the states of an event
+                first, last = first - 1, last + 1
+                following = rows._replace(publication=rows.publication + np.int32(1))
+                rows = join_rows([before, following], (), NO_OPEN_ROWS, MatchStats()).rows
+            before = None
+            if (first + last) % 2 == 0:
+                before = only_rows(rows, rows.publication == last)
+                before = before._replace(publication=np.zeros_like(before.publication))
+                rows = only_rows(rows, rows.publication < last)
+            self._compare(first, rows, found)
         return found
+
+    def found_after(self, views: Views) -> QueriesFound[Key]:
+        """What queries find in the view after each event."""
+        self._update()
+        found = QueriesFound[Key]([], [])
+        for first, matched in self._match(views):
+            states = (matched.publication + np.int32(first)).tolist()
+            for row, (state, number) in enumerate(zip(states, matched.registration.tolist(), strict=True)):
+                if state & 1:
+                    found.rows.append((state >> 1, self._keys[number], matched.bindings_of(row)))
+            for each in matched.undecided:
+                if (first + each.publication) & 1:
+                    found.beyond.append(((first + each.publication) >> 1, self._keys[each.registration]))
+        return found
+
+    def _match(self, views: Views) -> Iterator[tuple[int, MatchedBatch]]:
+        if not self._keys or not len(views.publication):
+            return iter(())
+        many = int(views.publication[-1] | 1) + 1
+        states = _states(1 << many.bit_length())[:many]
+        return self._matcher.match_views(self._index.snapshot(), views, states)
 
     def _compare(self, first: int, rows: MatchRows, found: QueriesChanged[Key]) -> None:
         """Compare the states of events, where publication 0 of the rows is state number `first`, or a later one of
@@ -115,11 +148,11 @@ class DecidedIndex(Generic[Key]):
 
     def _update(self) -> None:
         if self._coming or self._ended:
-            added = [Registration(RegistrationId(number), _ANY) for number in self._coming]
+            added = [Registration(RegistrationId(number), self._written.get(number, _ANY)) for number in self._coming]
             removed = [(number, _ENDED) for number in self._ended]
             compiler = SubscriptionCompiler(compiled=self._coming)
             self._index.apply(added, removed, needed_from=_ENDED, compiler=compiler)
-            self._coming, self._ended = {}, []
+            self._coming, self._written, self._ended = {}, {}, []
 
 
 @lru_cache(maxsize=32)

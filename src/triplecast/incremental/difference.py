@@ -112,6 +112,12 @@ def change_of_rows(
     return AnswerChange.between(Counter(dict.fromkeys(then, 1)), Counter(dict.fromkeys(now, 1)))
 
 
+def rows_among(query: Query, rows: Sequence[AnswerRow], source: Source, budget: Budget) -> set[AnswerRow]:
+    """Those of some rows that a DISTINCT query has. Raises `BudgetExceeded`."""
+    names = tuple(variable.name for variable in query.variables)
+    return {*_among(query, shape_of(query).body, names, rows, source, budget)}
+
+
 def change_text(variables: Sequence[str], change: AnswerChange) -> tuple[bytes | None, bytes | None]:
     """The rows that came, and those that went, as JSON (`bindings_json`), sorted by their texts; empty for none, None
     where they are longer than an answer may be."""

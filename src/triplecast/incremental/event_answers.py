@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from triplecast.evaluate.budget import BudgetExceeded
+from triplecast.evaluate.budget import Budget, BudgetExceeded
 from triplecast.incremental.asked_graph import MOST_HELD
-from triplecast.incremental.difference import AnswerChange, change_text
-from triplecast.model.algebra import Query
+from triplecast.incremental.changed_resources import MOST_REACHED
+from triplecast.incremental.decided_index import rows_of
+from triplecast.incremental.difference import AnswerChange, AnswerRow, change_text, rows_among
+from triplecast.model.algebra import Query, from_ntriples
 from triplecast.model.match import TOO_LONG
 from triplecast.model.publication import Publication
 from triplecast.repository.held import HELD_TRIPLES
+from triplecast.repository.stored_graphs import Source
 from triplecast.taxonomy import EntailmentTooLarge
 
 
@@ -24,6 +27,12 @@ class AnswerChanged(NamedTuple):
     added: bytes
     """The rows that came, as JSON; empty for none."""
     removed: bytes
+    changed: bytes = b""
+    """Of a rule, those that stay and whose resource changed (`changed_resources`)."""
+    is_present: bool = False
+    """Whether the rows are all that there are, told because somebody asked."""
+    key: tuple[str, ...] = ()
+    """Variables by which a row removed and one added are a row updated."""
 
 
 class AnswerUndecided(NamedTuple):
@@ -60,6 +69,37 @@ def told_of(number: int, query: Query, change: AnswerChange) -> Decided:
     return [AnswerChanged(number, added, removed)], []
 
 
+def with_changed(
+    number: int,
+    query: Query,
+    decided: Decided,
+    resources: tuple[Iterable[str], Iterable[str]] | None,
+    after: Callable[[], Source],
+    budget: Budget,
+) -> Decided:
+    """What is told of a rule, with those of the changed resources that stay in its answer: these are in it after the
+    event, or may be. None: they are too many."""
+    told, unsure = decided
+    if unsure:
+        return decided
+    if resources is None:
+        return [], [AnswerUndecided(number, TOO_MANY_CHANGED)]
+    (variable,) = query.variables
+    found = told[0] if told else AnswerChanged(number, b"", b"")
+    new = {row[variable.name] for row in rows_of(found.added)}
+    certain, possible = ([(from_ntriples(each),) for each in sorted({*some} - new)] for some in resources)
+    try:
+        kept = rows_among(query, possible, after(), budget) if possible else set()
+    except BEYOND as error:
+        return [], [AnswerUndecided(number, reason_of(error))]
+    rows: Counter[AnswerRow] = Counter(dict.fromkeys([*certain, *kept], 1))
+    changed, _ = change_text([variable.name], AnswerChange(rows, Counter()))
+    if changed is None:
+        return [], [AnswerUndecided(number, TOO_LONG)]
+    return ([found._replace(changed=changed)], []) if changed else decided
+
+
+TOO_MANY_CHANGED = f"its resources: more than {MOST_REACHED:,} refer strongly to what changed"
 TOO_LARGE = f"its answer in the stored documents: {EntailmentTooLarge()}, of one resource"
 LOST = (
     f"its answer in the stored documents: since it was decided, more than {HELD_TRIPLES:,} triples have changed, or "

@@ -16,12 +16,15 @@ import numpy as np
 
 from triplecast.compile.compiled import CompiledSubscription
 from triplecast.incremental.compiled import StandingQuery, StandingStar, as_asked
-from triplecast.incremental.decided_index import DecidedIndex, QueriesChanged, RowsChanged
+from triplecast.incremental.decided_index import DecidedIndex, QueriesChanged, RowsChanged, rows_of
 from triplecast.incremental.neighbours import JoinGraph, neighbours
+from triplecast.incremental.restriction import Seeds
 from triplecast.kernels.layout import I64
 from triplecast.kernels.timeline import distinct, touched_subjects
 from triplecast.kernels.triples import NOWHERE
 from triplecast.match import Matcher
+from triplecast.model.algebra import from_ntriples
+from triplecast.model.subscription import Subscription
 from triplecast.repository.changes import Changes
 from triplecast.repository.store import Store, TripleSource, id_of
 
@@ -86,7 +89,7 @@ class _Group(NamedTuple):
 
 class FiledQueries:
     def __init__(self, matcher: Matcher) -> None:
-        self._index: DecidedIndex[StarKey | int] = DecidedIndex(matcher)
+        self.index: DecidedIndex[StarKey | int] = DecidedIndex(matcher)
         """Stars, and by registration the queries that it decides."""
         self._owners: dict[StarKey, _Owner | Counter[_Owner]] = {}
         """Whose each star is: of one query, or how many of its owner have it."""
@@ -96,9 +99,11 @@ class FiledQueries:
         self._single = 0
         """How many queries are decided in one subject alone: those need no star."""
 
-    def add(self, registration: int, compiled: CompiledSubscription, query: StandingQuery) -> None:
+    def add(
+        self, registration: int, compiled: CompiledSubscription, query: StandingQuery, written: Subscription
+    ) -> None:
         if query.graph is not None:
-            self._index.add(registration, as_asked(compiled))
+            self.index.add(registration, as_asked(compiled), written)
             if query.group not in self._groups:
                 self._groups[query.group] = _Group(query.graph, compiled.constants, set())
             self._groups[query.group].members.add(registration)
@@ -108,7 +113,7 @@ class FiledQueries:
             key = star.key
             owners = self._owners.get(key)
             if owners is None:
-                self._index.add(key, star.compiled)
+                self.index.add(key, star.compiled)
                 self._owners[key] = owner
             else:
                 if not isinstance(owners, Counter):
@@ -117,7 +122,7 @@ class FiledQueries:
 
     def remove(self, registration: int, query: StandingQuery) -> None:
         if query.graph is not None:
-            self._index.remove(registration)
+            self.index.remove(registration)
             group = self._groups[query.group]
             group.members.remove(registration)
             if not group.members:
@@ -133,7 +138,7 @@ class FiledQueries:
                     del owners[owner]
             if not isinstance(owners, Counter) or not owners:
                 del self._owners[key]
-                self._index.remove(key)
+                self.index.remove(key)
 
     def find(self, store: Store, changes: Changes) -> Sequence[Concerned]:
         """What each event of the store's last run concerns."""
@@ -144,7 +149,7 @@ class FiledQueries:
             keys = waiting.pop()
             found = self._find(store, keys)
             if found is None:
-                waiting += _halves(keys)
+                waiting += halves(keys)
             else:
                 for event, each in found.items():
                     concerned[event] = each.freeze()
@@ -156,7 +161,7 @@ class FiledQueries:
         views = store.view(keys, ROWS_AT_ONCE)
         if views is None:
             return None
-        changed = self._index.changed(views)
+        changed = self.index.changed(views)
         nodes = self._of_stars(changed, found)
         concerned = keys if self._single else _of_events(keys, set[int]().union(*nodes.values()))
         around = self._around(nodes, keys, concerned, store, found)
@@ -168,7 +173,7 @@ class FiledQueries:
             views = store.view(_of_events(around, wider), ROWS_AT_ONCE)
             if views is None:
                 return None
-            _note_answers(self._index.changed(views), wider, True, found)
+            _note_answers(self.index.changed(views), wider, True, found)
         return found
 
     def _touched(self, store: Store, changes: Changes) -> I64:
@@ -259,7 +264,7 @@ def _of_events(keys: I64, events: set[int]) -> I64:
     return kept
 
 
-def _halves(keys: I64) -> list[I64]:
+def halves(keys: I64) -> list[I64]:
     """The keys of several events in two parts."""
     middle = int(np.searchsorted(keys, (keys[len(keys) // 2] >> 32) << 32))
     middle = middle or int(np.searchsorted(keys, ((keys[0] >> 32) + 1) << 32))
@@ -270,3 +275,38 @@ def _owners(registration: int, query: StandingQuery) -> Iterator[tuple[_StarOf |
     for number, star in enumerate(() if query.is_single else query.stars):
         owner = _StarOf(registration, number) if query.graph is None else _NodeOf(query.group, star.node)
         yield owner, star
+
+
+def known_stars(query: StandingQuery, number: int, found: Concerned) -> Mapping[int, RowsChanged] | None:
+    """The stars of a query that changed; None where one of them has too many rows, or none is filed."""
+    if number not in found.unsure:
+        return found.stars[number]
+    if query.graph is None or query.is_single:
+        return None
+    known: dict[int, RowsChanged] = {}
+    for place, star in enumerate(query.stars):
+        if star.key in found.star_rows:
+            rows = found.star_rows[star.key]
+            if rows is None:
+                return None
+            known[place] = rows
+    return known or None
+
+
+def seeds_of(query: StandingQuery, stars: Mapping[int, RowsChanged]) -> list[Seeds] | None:
+    """What the rows that a star lost or gained say of the solutions that change; None where one says nothing."""
+    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for number, changed in stars.items():
+        seeds = query.stars[number].seeds
+        if not seeds:
+            return None
+        before, after = (
+            {tuple(sorted(row.items())): row for row in rows_of(text)} for text in (changed.before, changed.after)
+        )
+        differing = [row for key, row in before.items() if key not in after]
+        differing += [row for key, row in after.items() if key not in before]
+        wanted = found.setdefault(tuple(name for _, name in seeds), [])
+        wanted += [tuple(row[shown] for shown, _ in seeds) for row in differing]
+    return [
+        Seeds(names, [tuple(map(from_ntriples, row)) for row in dict.fromkeys(rows)]) for names, rows in found.items()
+    ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from sys import intern
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from triplecast.compile.compiled import CompiledSubscription, compile_subscripti
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget
 from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, TwoStates
+from triplecast.incremental.changed_resources import NOTHING_HELD, RULE, Held, changed_terms
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
 from triplecast.incremental.difference import AnswerChange, change_of_answer, change_of_rows, whole_answer
@@ -27,20 +28,22 @@ from triplecast.incremental.event_answers import (
     reason_of,
     rows_text,
     told_of,
+    with_changed,
 )
-from triplecast.incremental.filed import Concerned, lacks_constants
+from triplecast.incremental.filed import Concerned, known_stars, lacks_constants, seeds_of
 from triplecast.incremental.owed import OwedAnswers
-from triplecast.incremental.restriction import Seeds
 from triplecast.journal import JournalFile
 from triplecast.languages import fill
 from triplecast.match import Matcher
 from triplecast.model.algebra import Query, from_ntriples
 from triplecast.model.entailment import Entailment
-from triplecast.model.events import Event, Removal, TaxonomyVersion
+from triplecast.model.events import Event, Removal, SchemaVersion, TaxonomyVersion
 from triplecast.model.publication import DOCUMENTS, TAXONOMY, Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository
-from triplecast.repository.changes import Changes
+from triplecast.repository.changes import Change, Changes
+from triplecast.repository.stored_graphs import Source
+from triplecast.schema import restore_schema
 from triplecast.taxonomy import restore_taxonomy
 
 STEPS = 500_000
@@ -55,6 +58,7 @@ class _Standing(NamedTuple):
     compiled: CompiledSubscription
     query: StandingQuery
     graph: AskedGraph
+    key: tuple[str, ...]
 
 
 class StandingQueries:
@@ -76,6 +80,7 @@ class StandingQueries:
         """The answers that are undecided."""
         start = repository.reached
         self._taxonomy = journal.taxonomies(start, start).before(start + 1)
+        self._strong = journal.schema(start).strong
         self._graphs: dict[Entailment, AskedGraph] = {}
         """Those that a live subscription is asked of."""
         self._told = told
@@ -96,26 +101,28 @@ class StandingQueries:
         """The events up to a position, in order, that change an answer or leave one undecided. Raises `StorageFault`;
         what was not taken from it is given again by others that follow from where it was told."""
         changes = self._journal.registry_changes(self._told, upto)
-        coming = [each for each in changes.added if each.subscription.scope == REPOSITORY]
+        coming = {int(each.id): each for each in changes.added if each.subscription.scope == REPOSITORY}
+        resyncs = dict(self._journal.resyncs(self._told, upto))
         ends = {int(id): position for id, position in changes.removed}
-        subscribed = iter(coming)
-        following = next(subscribed, None)
+        asked = deque(sorted([*coming, *resyncs]))
+
+        def answer_until(position: int) -> Iterator[EventAnswers]:
+            while asked and asked[0] < position:
+                at = asked.popleft()
+                yield from self._begin(coming[at]) if at in coming else self._present(resyncs[at], at)
+
         for group in self._repository.coming(upto):
             places = [each.position for each in group]
             start = 0
             while start < len(group):
-                while following is not None and following.id < places[start]:
-                    yield from self._begin(following)
-                    following = next(subscribed, None)
+                yield from answer_until(places[start])
                 self._end(ends, places[start])
                 stop = min(start + self._events_at_once(), len(group))
-                for position in (*ends.values(), *(() if following is None else (following.id,))):
+                for position in (*ends.values(), *((asked[0],) if asked else ())):
                     stop = min(stop, max(bisect_left(places, position), start + 1))
                 yield from self._answers(group[start:stop])
                 start = stop
-        while following is not None:
-            yield from self._begin(following)
-            following = next(subscribed, None)
+        yield from answer_until(upto + 1)
         self._end(ends, upto)
         self._told = upto
 
@@ -135,12 +142,14 @@ class StandingQueries:
         except (QuerySyntaxError, QueryRefused):
             return None
         graph = self._graph(compiled.entailment)
-        standing = _Standing(int(registration.id), compiled, query, graph)
+        standing = _Standing(int(registration.id), compiled, query, graph, registration.subscription.key)
         self._live[standing.number] = standing
         graph.live.add(standing.number)
-        graph.filed.add(standing.number, compiled, query)
+        graph.filed.add(standing.number, compiled, query, registration.subscription)
         if query.every or query.documents:
             self._anytime.add(standing.number)
+        if registration.subscription.language == RULE:
+            graph.rules.add(standing.number, compiled, query)
         return standing
 
     def _graph(self, entailment: Entailment) -> AskedGraph:
@@ -161,7 +170,7 @@ class StandingQueries:
         for group in self._repository.coming(self._told):
             for event in group:
                 changes = self._repository.take([event])
-                self._note_taxonomy(event)
+                self._note(event)
                 for graph in self._graphs.values():
                     graph.take([event], changes, self._taxonomy)
                 for standing in since.get(event.position, ()):
@@ -175,30 +184,42 @@ class StandingQueries:
             if standing is not None:
                 self._settle(standing, upto)
                 standing.graph.filed.remove(number, standing.query)
+                if number in standing.graph.rules:
+                    standing.graph.rules.remove(number, standing.query)
                 standing.graph.live.discard(number)
                 self._anytime.discard(number)
                 if not standing.graph.live:
                     del self._graphs[standing.compiled.entailment]
 
     def _begin(self, registration: Registration) -> Iterator[EventAnswers]:
-        """Its first answer: all rows as added."""
+        """Its first answer, unless it does not want that: all rows as added."""
         standing = self._add(registration)
-        if standing is None:
-            return
-        at = registration.id
-        if not standing.graph.too_large and lacks_constants(standing.compiled, standing.query, standing.graph.store):
+        if standing is None or registration.subscription.initial == "none":
             return
         changed, undecided = self._first(standing)
         if undecided:
             self.owed.begin(standing.number, standing.number)
         if changed or undecided:
-            name = Publication(Position(at), DOCUMENTS, 0, self._journal.registered_at(at), b"")
-            yield EventAnswers(name, False, changed, undecided)
+            yield EventAnswers(self._name_at(standing.number, DOCUMENTS, 0), False, changed, undecided)
+
+    def _present(self, number: int, at: int) -> Iterator[EventAnswers]:
+        """An answer that was asked for again at a position, which is the version that the notification names. With it
+        nothing is owed."""
+        standing = self._live.get(number)
+        if standing is None:
+            return
+        changed, undecided = self._first(standing)
+        if not undecided:
+            self._settle(standing, at)
+            changed = [each._replace(is_present=True) for each in changed or [AnswerChanged(number, b"[]", b"")]]
+        yield EventAnswers(self._name_at(at, DOCUMENTS, at), False, changed, undecided)
 
     def _first(self, standing: _Standing) -> Decided:
         """All rows as added."""
         if standing.graph.too_large:
             return [], [AnswerUndecided(standing.number, TOO_LARGE)]
+        if lacks_constants(standing.compiled, standing.query, standing.graph.store):
+            return [], []
         query, source = _query_of(standing.compiled), standing.graph.after
         return self._decided(standing, lambda: AnswerChange(whole_answer(query, source, Budget(STEPS)), Counter()))
 
@@ -207,25 +228,31 @@ class StandingQueries:
     def _answers(self, events: Sequence[Event]) -> Iterator[EventAnswers]:
         """Take events in which the same queries are live; how each of them changes the answers."""
         changes = self._repository.take(events)
-        for event in events:
-            self._note_taxonomy(event)
-        found = [self._answers_of(graph, events, changes) for _, graph in sorted(self._graphs.items())]
+        strong = [self._note(event) for event in events]
+        found = [self._answers_of(graph, events, changes, strong) for _, graph in sorted(self._graphs.items())]
         for place, event in enumerate(events):
             decided = sorted(pair for of_graph in found for pair in of_graph[place].items())
-            told = [each for _, (changed, _) in decided for each in changed]
+            told = [each._replace(key=self._live[number].key) for number, (changed, _) in decided for each in changed]
             undecided = [each for _, (_, unsure) in decided for each in unsure]
             if told or undecided:
                 yield EventAnswers(*self._name_of(event), told, undecided)
 
-    def _note_taxonomy(self, event: Event) -> None:
+    def _note(self, event: Event) -> Collection[str]:
+        """Take what an event says of classes and properties; return those whose references are strong after it."""
         if isinstance(event, TaxonomyVersion):
             self._taxonomy = restore_taxonomy(event.lines, event.broader)
+        if isinstance(event, SchemaVersion):
+            self._strong = restore_schema(event.lines).strong
+        return self._strong
 
-    def _answers_of(self, graph: AskedGraph, events: Sequence[Event], changes: Changes) -> Sequence[dict[int, Decided]]:
+    def _answers_of(
+        self, graph: AskedGraph, events: Sequence[Event], changes: Changes, strong: Sequence[Collection[str]]
+    ) -> Sequence[dict[int, Decided]]:
         """What each event does to the answers from one graph, by registration."""
         was_too_large = graph.too_large
         own = graph.take(events, changes, self._taxonomy)
         found = graph.filed.find(graph.store, own)
+        held = graph.rules.find(graph.store, own, strong)
         states = graph.states(len(events))
         answers: list[dict[int, Decided]] = [{} for _ in events]
         for place in range(len(events) - 1, -1, -1):  # a store goes back, and not forth
@@ -241,6 +268,8 @@ class StandingQueries:
                     answers[place][number] = self._make_up(standing)
                 else:
                     answers[place][number] = self._decide(standing, known, states)
+            if held[place] is not NOTHING_HELD and not graph.too_large:
+                self._add_changed(graph, held[place], answers[place], states)
         self._note_owed(graph, events, answers, states)
         return answers
 
@@ -249,7 +278,7 @@ class StandingQueries:
     ) -> dict[int, Concerned | None]:
         """Whom an event may concern; with what is known of that, or None for whom it is evaluated as a whole."""
         is_taught = isinstance(event, TaxonomyVersion)
-        if is_taught and graph.entailed is None:
+        if isinstance(event, SchemaVersion) or (is_taught and graph.entailed is None):
             return {}
         concerned: dict[int, Concerned | None] = dict.fromkeys((*found.rows, *found.stars, *found.unsure), found)
         whole = self._anytime & graph.live
@@ -272,7 +301,9 @@ class StandingQueries:
             for number, (_, unsure) in answers[place].items():
                 first = since.get(number)
                 if first is not None:
-                    decided = self._decide(self._live[number], None, states.between(first, place))
+                    two, standing = states.between(first, place), self._live[number]
+                    decided = self._decide(standing, None, two)
+                    decided = self._with_all_changed(standing, decided, graph.store.change(first, place), two.after)
                     answers[place][number] = decided
                     if not decided[1]:
                         del since[number]
@@ -294,7 +325,8 @@ class StandingQueries:
             return [], [AnswerUndecided(standing.number, LOST)]
         whole = standing.number in self._anytime or standing.query.kin
         found = None if whole else standing.graph.concerned_since(since)
-        return self._decide(standing, found, TwoStates(before, standing.graph.after))
+        decided = self._decide(standing, found, TwoStates(before, standing.graph.after))
+        return self._with_all_changed(standing, decided, standing.graph.change_since(since), standing.graph.after)
 
     def _settle(self, standing: _Standing, position: int) -> None:
         """Note that an answer is decided, or not wanted any more."""
@@ -304,6 +336,24 @@ class StandingQueries:
             if since != standing.number:
                 standing.graph.drop(since)
 
+    # ---- resources of rules that changed ----------------------------------------------------------------------------
+
+    def _add_changed(self, graph: AskedGraph, held: Held | None, answers: dict[int, Decided], states: States) -> None:
+        """Add the resources that changed in an event to what it does to answers; None: too many did."""
+        for number in sorted(graph.rules.numbers if held is None else {*held.certain, *held.possible}):
+            if number not in self.owed:
+                resources = None if held is None else held.of(number)
+                query, decided = _query_of(self._live[number].compiled), answers.get(number, ([], []))
+                answers[number] = with_changed(number, query, decided, resources, lambda: states.after, Budget(STEPS))
+
+    def _with_all_changed(self, standing: _Standing, decided: Decided, change: Change | None, after: Source) -> Decided:
+        """Add the resources of a rule that a change over several events changed; None: it is too large."""
+        if standing.number not in standing.graph.rules:
+            return decided
+        resources = None if change is None else changed_terms(after, change, self._strong)
+        query = _query_of(standing.compiled)
+        return with_changed(standing.number, query, decided, resources, lambda: after, Budget(STEPS))
+
     # ---- one answer -------------------------------------------------------------------------------------------------
 
     def _name_of(self, event: Event) -> tuple[Publication, bool]:
@@ -312,8 +362,10 @@ class StandingQueries:
             return event._replace(quads=b""), False
         if isinstance(event, Removal):
             return Publication(event.position, event.graph, event.version, event.removed_at, b""), True
-        position = event.position
-        return Publication(Position(position), TAXONOMY, position, self._journal.loaded_at(position), b""), False
+        return self._name_at(event.position, TAXONOMY, event.position), False
+
+    def _name_at(self, position: int, name: str, version: int) -> Publication:
+        return Publication(Position(position), name, version, self._journal.written_at(position), b"")
 
     def _decide(self, standing: _Standing, found: Concerned | None, states: States) -> Decided:
         """By what an answer differs between two states, of which it is known whom the change concerns, or not."""
@@ -322,7 +374,7 @@ class StandingQueries:
             return self._rows_changed(standing, found.rows[number], states)
         if found is not None and number not in found.stars and number not in found.unsure:
             return [], []
-        stars = None if found is None else _known_stars(standing.query, number, found)
+        stars = None if found is None else known_stars(standing.query, number, found)
         seeds = None if stars is None else seeds_of(standing.query, stars)
         return self._decided(
             standing, lambda: change_of_answer(query, seeds, states.before, states.after, Budget(STEPS))
@@ -348,41 +400,6 @@ class StandingQueries:
             return told_of(standing.number, _query_of(standing.compiled), change())
         except BEYOND as error:
             return [], [AnswerUndecided(standing.number, reason_of(error))]
-
-
-def _known_stars(query: StandingQuery, number: int, found: Concerned) -> Mapping[int, RowsChanged] | None:
-    """The stars of a query that changed; None where one of them has too many rows, or none is filed."""
-    if number not in found.unsure:
-        return found.stars[number]
-    if query.graph is None or query.is_single:
-        return None
-    known: dict[int, RowsChanged] = {}
-    for place, star in enumerate(query.stars):
-        if star.key in found.star_rows:
-            rows = found.star_rows[star.key]
-            if rows is None:
-                return None
-            known[place] = rows
-    return known or None
-
-
-def seeds_of(query: StandingQuery, stars: Mapping[int, RowsChanged]) -> list[Seeds] | None:
-    """What the rows that a star lost or gained say of the solutions that change; None where one says nothing."""
-    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
-    for number, changed in stars.items():
-        seeds = query.stars[number].seeds
-        if not seeds:
-            return None
-        before, after = (
-            {tuple(sorted(row.items())): row for row in rows_of(text)} for text in (changed.before, changed.after)
-        )
-        differing = [row for key, row in before.items() if key not in after]
-        differing += [row for key, row in after.items() if key not in before]
-        wanted = found.setdefault(tuple(name for _, name in seeds), [])
-        wanted += [tuple(row[shown] for shown, _ in seeds) for row in differing]
-    return [
-        Seeds(names, [tuple(map(from_ntriples, row)) for row in dict.fromkeys(rows)]) for names, rows in found.items()
-    ]
 
 
 @lru_cache(maxsize=QUERIES_CACHED)

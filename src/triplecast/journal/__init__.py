@@ -3,6 +3,7 @@
 from triplecast.journal.cutting import NOTHING_DROPPED, Acceptance, Accepted, Dropped
 from triplecast.journal.interface import JournalReader, RegistryChanges
 from triplecast.journal.journal import Journal
+from triplecast.journal.parts import HeldGraph, PartChange
 from triplecast.journal.reader import JournalFile, Rejected
 from triplecast.journal.record import Clock, read_clock, system_clock, time_text
 from triplecast.journal.records import BYTES_AT_ONCE, ReplicatedRecord
@@ -17,9 +18,11 @@ __all__ = [
     "Clock",
     "Dropped",
     "FileState",
+    "HeldGraph",
     "Journal",
     "JournalFile",
     "JournalReader",
+    "PartChange",
     "RegistryChanges",
     "Rejected",
     "ReplicatedRecord",

@@ -9,9 +9,10 @@ from typing import Any
 
 from triplecast.errors import StorageFault
 from triplecast.journal.leases import read_leases
-from triplecast.journal.parts import read_parts
+from triplecast.journal.parts import LET_GO, read_changes, read_parts
 from triplecast.journal.record import COUNTED, ENDS, SCHEMA_SETTING, Kind, attached_to, read_renewal, verify, verify_row
-from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
+from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
+from triplecast.model.subscription import EVERY
 from triplecast.sqlite import SqliteFile
 from triplecast.storage_faults import RESTORE
 
@@ -30,6 +31,7 @@ class ReplayedState:
         self.leases: dict[int, _Entry] = {}
         self.counted: Counter[int] = Counter()
         self.attached: dict[int, int] = {}
+        self.settings: dict[str, _Entry] = {}
         self.schema: dict[str, _Entry] = {}
 
     def set_lease(self, id: int, end: int | None) -> None:
@@ -53,9 +55,15 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
         verify(crc, where, f"the entry of document {graph}", graph, (version, position, at), digest)
         documents[graph] = (version, position, at, digest)
     _compare(where, "document", replayed.documents, documents)
-    for document, graph, part in read_parts(database):
-        if part.position > replayed.position or graph not in documents:
+    said: dict[str, _Entry] = {}
+    for _, position, document, graph, part in read_changes(database, 0, 1 << 62):
+        if max(position, part.position) > replayed.position or graph not in documents:
             raise StorageFault(where, f"it lacks what document {document} says of {graph}", RESTORE)
+        said.pop(f"{document} of {graph}", None)
+        if part != LET_GO:
+            said[f"{document} of {graph}"] = part
+    parts: dict[str, _Entry] = {f"{document} of {graph}": part for document, graph, part in read_parts(database)}
+    _compare(where, "what is said by document", said, parts)
     live: dict[str, _Entry] = {}
     for name, id, crc in database.each("SELECT * FROM live"):
         verify(crc, where, f"the entry of subscription {name}", name, (id,))
@@ -75,6 +83,8 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
         verify(crc, where, f"the count of records of kind {kind}", "", (kind, records))
         counted[kind] = (records,)
     _compare(where, "the count of records of kind", {kind: (n,) for kind, n in replayed.counted.items()}, counted)
+    settings: dict[str, _Entry] = {name: () for (name,) in database.each("SELECT name FROM setting")}
+    _compare(where, "setting", replayed.settings, {name: () for name in replayed.settings if name in settings})
     schema: dict[str, _Entry] = {}
     for (value,) in database.each(f"SELECT value FROM setting WHERE name = '{SCHEMA_SETTING}'"):
         schema[SCHEMA_SETTING] = (int(value),)
@@ -99,6 +109,7 @@ def _read_records(database: SqliteFile) -> ReplayedState:
             replayed.documents[row.name] = (row.number, row.position, row.written_at, row.digest)
         elif row.kind == Kind.SUBSCRIPTION:
             block = SubscriptionBlock(row)
+            replayed.settings.update((hearing_setting(notify), ()) for notify in {*block.hears()} - {EVERY})
             for id in block.ids:
                 replayed.live[block.name(id)] = (id,)
                 replayed.set_lease(id, block.end)

@@ -6,11 +6,22 @@ others hold, and say otherwise, is again what the last of them said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from triplecast.journal.parts import HeldGraph, cut_documents, drop_parts, holders_of, parts_of, runs, write_parts
-from triplecast.journal.record import Kind, Writing, row_of, time_text
+from triplecast.journal.parts import (
+    LET_GO,
+    HeldGraph,
+    PartChange,
+    cut_documents,
+    holders_of,
+    last_change,
+    parts_of,
+    runs,
+    write_changes,
+    write_parts,
+)
+from triplecast.journal.record import Writing, removal_row, time_text
 from triplecast.journal.versions import LatestVersion, latest_versions, write_latest
 from triplecast.model.events import Removal
 from triplecast.model.publication import Draft, Position, Publication
@@ -67,6 +78,9 @@ class CutDocuments:
         self._writing = writing
         self._add = add
         self._read = read
+        self._before = writing.next - 1
+        self._said: list[tuple[tuple[str, str], HeldGraph]] = []
+        """What documents say of graphs from then on, or `LET_GO`, by document and graph."""
 
     def accept(self, drafts: Sequence[Draft]) -> tuple[list[Accepted], dict[int, Dropped]]:
         """Add the records of documents, in order. Return what `Acceptance` says of them."""
@@ -82,6 +96,7 @@ class CutDocuments:
                 dropped[len(accepted)] = ended
             accepted += found
             (cut.add if run.is_cut else cut.discard)(run.document)
+        self._note_changes()
         return accepted, dropped
 
     def remove(self, graph: str) -> Dropped:
@@ -90,6 +105,7 @@ class CutDocuments:
         known = latest_versions(self._database, (graph,)).get(graph)
         removed = (self._remove(graph, known),) if known is not None and known.digest else ()
         dropped = self._drop(graph, held)
+        self._note_changes()
         return Dropped(removed + dropped.removed, dropped.restored)
 
     def _accept_parts(self, document: str, drafts: Sequence[Draft], is_cut: bool) -> tuple[list[Accepted], Dropped]:
@@ -107,14 +123,13 @@ class CutDocuments:
         found.update((each.graph, each) for each in self._add(others))
         if is_cut:
             said = [(draft.graph, HeldGraph(found[draft.graph].position, draft.digest)) for draft in others]
-            write_parts(self._database, document, said)
+            self._say(document, said)
             held = {graph: part for graph, part in held.items() if graph not in found}
         return [found[draft.graph] for draft in drafts], self._drop(document, held, found)
 
     def _drop(self, document: str, held: Mapping[str, HeldGraph], kept: Container[str] = ()) -> Dropped:
         """Let a document hold nothing of `held` any more. Add the removal of each graph but those `kept`, unless
         another document holds it, or it was published or removed since."""
-        drop_parts(self._database, document, held)
         latest = latest_versions(self._database, held)
         removed: list[Removal] = []
         restored: list[Accepted] = []
@@ -123,14 +138,36 @@ class CutDocuments:
             if graph in kept or known is None or known.position != part.position or not known.digest:
                 continue
             others = holders_of(self._database, graph)
+            others.pop(document)
             if not others:
                 removed.append(self._remove(graph, known))
                 continue
             other, said = others.popitem()
             again = self._restore(said)
-            write_parts(self._database, other, [(graph, HeldGraph(again.position, said.digest))])
+            self._say(other, [(graph, HeldGraph(again.position, said.digest))])
             restored += [again] * (again.outcome == "accepted")
+        self._say(document, [(graph, LET_GO) for graph in held])
         return Dropped(tuple(removed), tuple(restored))
+
+    def _say(self, document: str, parts: Iterable[tuple[str, HeldGraph]]) -> None:
+        said = [((document, graph), part) for graph, part in parts]
+        write_parts(self._database, dict(said))
+        self._said += said
+
+    def _note_changes(self) -> None:
+        """Add what changed to what replicas take: at the version that was made, else at the last position, so that one
+        which has not taken all records of this still knows whose each graph is."""
+        last = dict(self._said)
+        head = self._writing.next - 1
+        changes = [
+            (part.position if part.position > self._before else head, document, graph, part)
+            for (document, graph), part in self._said
+            if part.position > self._before or last[document, graph] is part
+        ]
+        changes.sort(key=lambda change: change[0])
+        first = last_change(self._database) + 1 if changes else 0
+        write_changes(self._database, (PartChange(number, *each) for number, each in enumerate(changes, first)))
+        self._said, self._before = [], head
 
     def _restore(self, said: HeldGraph) -> Accepted:
         former = self._read(said.position)
@@ -140,6 +177,6 @@ class CutDocuments:
 
     def _remove(self, graph: str, known: LatestVersion) -> Removal:
         writing = self._writing
-        position = writing.add(row_of(Kind.REMOVAL, writing.next, graph, writing.at, number=known.version))
+        position = writing.add(removal_row(writing.next, graph, known.version, writing.at, known.position))
         write_latest(self._database, {graph: LatestVersion(known.version, position, writing.at, b"")})
-        return Removal(position, graph, known.version, time_text(writing.at))
+        return Removal(position, graph, known.version, time_text(writing.at), known.position)

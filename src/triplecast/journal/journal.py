@@ -47,6 +47,7 @@ class Journal(TakingJournal):
             for subscription in subscriptions:
                 check_fields(subscription)
             self._cancel(writing, ended)
+            heard = self._write_heard({each.hears for each in subscriptions})
             first = int(writing.next)
             for row in subscription_rows(first, subscriptions, writing.at, end, b"".join(tickets or ()), source):
                 writing.add(row)
@@ -55,7 +56,11 @@ class Journal(TakingJournal):
                 write_lease(self._database, range(first, writing.next), end)
             numbered = zip(range(first, writing.next), subscriptions, strict=True)
             writing.added += [Registration(RegistrationId(id), each, None, source) for id, each in numbered]
+        self._hearers = heard
         return writing.added
+
+    def has_hearers(self, notify: str) -> bool:
+        return notify in self._heard()
 
     def renew(self, id: int, lease: Lease) -> int | None:
         """Give the lease of registration `id` another end, from now on; return that end, None for none.
@@ -73,6 +78,16 @@ class Journal(TakingJournal):
             if end is not None:
                 write_lease(self._database, range(id, id + 1), end)
         return end
+
+    def resync(self, id: int) -> Position:
+        """Have the present answer of live registration `id`, of repository scope, told again; the position from which
+        that is. Raises `InputError` where it is not live any more."""
+        with self._append() as writing:
+            registration = self.registration(id)
+            if registration is None or registration.removed is not None:
+                raise InputError(f"registration {id} is not live", "subscribe again")
+            name = registration.subscription.name
+            return writing.add(row_of(Kind.RESYNC, writing.next, name, writing.at, number=id))
 
     def end_leases(self) -> None:
         """Write the end of every lease that is over now, as any method that writes does before it writes; a replica

@@ -50,14 +50,14 @@ class NewRegistrations(NamedTuple):
 
 
 class Fresh(NamedTuple):
-    """Publications at positions in (`after`, `upto`], all that there are, which were accepted last."""
+    """Publications at positions in (`after`, `upto`], which were accepted last and all that happened there."""
 
     after: int
     upto: int
     publications: list[Publication]
 
     def some(self, after: int, limit: int | None, most_bytes: int | None) -> list[Publication]:
-        """As `Records.publications` does."""
+        """As `Records.documents` does."""
         found: list[Publication] = []
         size = 0
         for each in self.publications:

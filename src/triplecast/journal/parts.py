@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from triplecast.errors import StorageFault
 from triplecast.journal.record import checksum, verify
 from triplecast.model.publication import Draft, Position
 from triplecast.sqlite import SqliteFile
+from triplecast.storage_faults import RESTORE
 
 
 class HeldGraph(NamedTuple):
@@ -17,6 +19,23 @@ class HeldGraph(NamedTuple):
     position: Position
     """Of the version that this made, or that was equal when the document began to say so."""
     digest: bytes
+
+
+LET_GO = HeldGraph(Position(0), b"")
+"""Of a graph that a document holds no longer."""
+
+
+class PartChange(NamedTuple):
+    """What a document holds from a position on, as ``part_change`` has it: so a replica has it at every position."""
+
+    number: int
+    """1, 2, …"""
+    position: int
+    """Never less than that of the change before."""
+    document: str
+    graph: str
+    part: HeldGraph
+    """Or `LET_GO`."""
 
 
 class DraftRun(NamedTuple):
@@ -78,13 +97,46 @@ def read_parts(database: SqliteFile, which: str = "", *values: str) -> Iterator[
         yield document, graph, HeldGraph(Position(position), digest)
 
 
-def write_parts(database: SqliteFile, document: str, parts: Iterable[tuple[str, HeldGraph]]) -> None:
-    """Write how a document says these graphs from now on."""
+def last_change(database: SqliteFile) -> int:
+    """Return the number of the last change; 0 where there is none."""
+    return int(next((number for (number,) in database.ask("SELECT max(number) FROM part_change")), 0) or 0)
+
+
+def read_changes(database: SqliteFile, after: int, upto: int) -> Iterator[PartChange]:
+    """Yield the changes whose number is beyond `after`, of positions up to `upto`, in order. Raises `StorageFault` for
+    one that is damaged or missing."""
+    statement = "SELECT * FROM part_change WHERE number > ? ORDER BY number"
+    for number, position, document, graph, said, digest, crc in database.each(statement, (after,)):
+        if position > upto:
+            return
+        if number != after + 1:
+            raise StorageFault(database.where, f"the change {after + 1} of a cut document is missing", RESTORE)
+        what = f"the change {number} of document {document}"
+        verify(crc, database.where, what, f"{document}\n{graph}", (number, position, said), digest)
+        yield PartChange(number, position, document, graph, HeldGraph(Position(said), digest))
+        after = number
+
+
+def write_parts(database: SqliteFile, parts: Mapping[tuple[str, str], HeldGraph]) -> None:
+    """Write what documents say of graphs from now on, or that they let go of them, by document and graph."""
+    gone = [key for key, part in parts.items() if part == LET_GO]
+    database.run("DELETE FROM part WHERE document = ? AND graph = ?", gone)
     database.run(
         "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?)",
-        [(document, graph, *part, checksum(f"{document}\n{graph}", part[:1], part.digest)) for graph, part in parts],
+        [
+            (document, graph, *part, checksum(f"{document}\n{graph}", part[:1], part.digest))
+            for (document, graph), part in parts.items()
+            if part != LET_GO
+        ],
     )
 
 
-def drop_parts(database: SqliteFile, document: str, graphs: Iterable[str]) -> None:
-    database.run("DELETE FROM part WHERE document = ? AND graph = ?", [(document, graph) for graph in graphs])
+def write_changes(database: SqliteFile, changes: Iterable[PartChange]) -> None:
+    """Add changes, in order."""
+    database.run("INSERT INTO part_change VALUES (?, ?, ?, ?, ?, ?, ?)", map(_change_row, changes))
+
+
+def _change_row(change: PartChange) -> tuple[object, ...]:
+    number, position, document, graph, (said, digest) = change
+    crc = checksum(f"{document}\n{graph}", (number, position, said), digest)
+    return number, position, document, graph, said, digest, crc

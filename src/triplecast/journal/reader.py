@@ -13,6 +13,7 @@ from triplecast.journal.check import check_end, check_journal, check_written
 from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
 from triplecast.journal.leases import read_leases
 from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt, read_results
+from triplecast.journal.parts import PartChange, last_change, read_changes
 from triplecast.journal.record import (
     ENDS,
     JOURNAL,
@@ -28,7 +29,7 @@ from triplecast.journal.record import (
     verify,
 )
 from triplecast.journal.records import DATABASE, Acknowledged, Records, acknowledged
-from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
+from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
 from triplecast.model.answers import OperatorResult
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
@@ -103,6 +104,11 @@ class JournalFile(Records, JournalReader):
                 rows.append(row)
         return rows, True
 
+    def resyncs(self, after: int, upto: int) -> list[tuple[int, int]]:
+        """The positions in (`after`, `upto`] at which a registration's answer was asked for again, and which one's."""
+        statement = f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind = {Kind.RESYNC:d} ORDER BY 1"
+        return [(row.position, row.number) for row in self._rows(statement, (after, upto))]
+
     def next_registry_change(self, after: int) -> int | None:
         """The first position beyond `after` that changes the registry."""
         rows = self._database.ask(
@@ -158,11 +164,10 @@ class JournalFile(Records, JournalReader):
         statement = f"SELECT count(*) FROM record WHERE position > ? AND kind = {Kind.PUBLICATION:d}"
         return sum(int(count) for (count,) in self._database.ask(statement, (after,)))
 
-    def next_publication(self, after: int) -> int | None:
-        """The position of the first publication beyond `after`."""
-        statement = (
-            f"SELECT position FROM record WHERE position > ? AND kind = {Kind.PUBLICATION:d} ORDER BY position LIMIT 1"
-        )
+    def next_document(self, after: int) -> int | None:
+        """The position of the first publication or removal beyond `after`."""
+        kinds = f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d})"
+        statement = f"SELECT position FROM record WHERE position > ? AND kind IN {kinds} ORDER BY position LIMIT 1"
         rows = self._database.ask(statement, (after,))
         return int(rows[0][0]) if rows else None
 
@@ -199,6 +204,14 @@ class JournalFile(Records, JournalReader):
         """What operators gave for publications at positions in (`after`, `upto`]."""
         return read_results(self._database, "position > ? AND position <= ?", "", (after, upto))
 
+    def part_changes(self, after: int, upto: int) -> list[PartChange]:
+        """Return what changed of what cut documents hold, beyond the change `after`, at positions up to `upto`."""
+        with self._database.reading():
+            return [*read_changes(self._database, after, upto)]
+
+    def last_part_change(self) -> int:
+        return last_change(self._database)
+
     def sources(self) -> dict[str, FileState]:
         """Files that the inbox watcher has taken, by path."""
         states = {}
@@ -214,6 +227,10 @@ class JournalFile(Records, JournalReader):
             verify(crc, self.where, f"setting {name}", f"{name}\n{value}", ())
             settings[str(name)] = str(value)
         return settings
+
+    def has_hearers(self, notify: str) -> bool:
+        """Whether a subscription that wants to hear this (`model.subscription.NOTIFY`) was ever registered."""
+        return hearing_setting(notify) in self.settings()
 
     def schema(self, upto: int | None = None) -> RdfSchema:
         """The schema that holds at position `upto`, or now: the last one loaded by then."""

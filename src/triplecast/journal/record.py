@@ -30,7 +30,7 @@ class Kind(IntEnum):
     PUBLICATION = 1
     """name: graph, number: version, body: quads, digest, flags."""
     REMOVAL = 2
-    """name: graph, number: the version that was the latest."""
+    """name: graph, number: the version that was the latest, flags: where."""
     SUBSCRIPTION = 3
     """One call's, or some of them (`journal.subscription_blocks`). flags: how many, position: of the last, name: the
     id of the first, digest: hashes of tickets, body: all else."""
@@ -49,6 +49,8 @@ class Kind(IntEnum):
     SCHEMA = 10
     """number: the position of the one before, 0 for none; body: `RdfSchema.lines`. The setting ``schema`` names the
     last."""
+    RESYNC = 11
+    """number: the registration's id, name: its name. Its present answer is told again."""
 
 
 JOURNAL = Format(
@@ -71,6 +73,9 @@ CREATE TABLE part(
     document TEXT NOT NULL, graph TEXT NOT NULL, position INTEGER NOT NULL, digest BLOB NOT NULL, crc INTEGER NOT NULL,
     PRIMARY KEY (document, graph)) WITHOUT ROWID;
 CREATE INDEX part_graph ON part(graph);
+CREATE TABLE part_change(
+    number INTEGER PRIMARY KEY, position INTEGER NOT NULL, document TEXT NOT NULL, graph TEXT NOT NULL,
+    said INTEGER NOT NULL, digest BLOB NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE live(name TEXT PRIMARY KEY, registration INTEGER NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE ended(registration INTEGER PRIMARY KEY, position INTEGER NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE lease(
@@ -98,8 +103,9 @@ INSERT INTO writer VALUES (1, 0, 0)""",
 """``document`` (the latest version of each graph; no digest once removed), ``live``, ``ended`` (by cancellation or by a
 lease's end) and ``lease`` (of live registrations) repeat what the records say, in the same transaction, so that
 the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``part`` says
-which graphs documents that were cut hold (`journal.parts`). ``file`` is the inbox watcher's own, or says where a local
-repository has its documents from; ``content`` and ``attachment`` are those of `journal.operator_data`, as are
+which graphs documents that were cut hold (`journal.parts`), ``part_change`` how that came about. ``file`` is the inbox
+watcher's own, or says where a local repository has its documents from; ``content`` and ``attachment`` are those of
+`journal.operator_data`, as are
 ``answer`` and ``statistic``. ``setting`` holds what was decided for the folder once, by name."""
 
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
@@ -111,11 +117,13 @@ LEASED = (Kind.SUBSCRIPTION, Kind.RENEWAL, *ENDS)
 COUNTED = (Kind.SUBSCRIPTION, Kind.CANCELLATION, Kind.LEASE_END, Kind.TAXONOMY, Kind.SCHEMA)
 """Kinds that are looked up through a partial index alone, or a setting: damage may hide an entry without a trace."""
 
-EVENTS = (Kind.PUBLICATION, Kind.REMOVAL, Kind.TAXONOMY, Kind.SCHEMA)
+DOCUMENT_EVENTS = (Kind.PUBLICATION, Kind.REMOVAL)
+EVENTS = (*DOCUMENT_EVENTS, Kind.TAXONOMY, Kind.SCHEMA)
 """Kinds of records that are an `Event`."""
 
 UNINDEXED_KINDS = (
-    f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.TAXONOMY:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d}, {Kind.SCHEMA:d})"
+    f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.TAXONOMY:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d}, "
+    f"{Kind.SCHEMA:d}, {Kind.RESYNC:d})"
 )
 """Those that are read in order of position, without a partial index; the others are counted by theirs."""
 
@@ -150,6 +158,8 @@ _LABELS = ("none", "canonical", "input")
 _DATASET = 4
 _ATTACHED = 8
 """Times how many attachments a publication has."""
+_FORMER = 1 << 28
+"""Times the position of the version that an event took the place of. No record made before 2026-11-24 has it."""
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -190,13 +200,20 @@ class Writing:
         return not self.kinds.isdisjoint(LEASED)
 
 
-def row_of(kind: Kind, position: Position, name: str, at: int, number: int = 0, body: bytes = b"") -> Row:
-    crc = checksum(name, (position, int(kind), number, at, 0), b"", body)
-    return Row(position, int(kind), name, number, at, 0, b"", crc, body)
+def row_of(
+    kind: Kind, position: Position, name: str, at: int, number: int = 0, body: bytes = b"", flags: int = 0
+) -> Row:
+    crc = checksum(name, (position, int(kind), number, at, flags), b"", body)
+    return Row(position, int(kind), name, number, at, flags, b"", crc, body)
 
 
-def publication_row(position: Position, draft: Draft, version: int, at: int) -> Row:
+def removal_row(position: Position, graph: str, version: int, at: int, former: int) -> Row:
+    return row_of(Kind.REMOVAL, position, graph, at, number=version, flags=_FORMER * former)
+
+
+def publication_row(position: Position, draft: Draft, version: int, at: int, former: int) -> Row:
     flags = _LABELS.index(draft.labels) + _DATASET * draft.dataset + _ATTACHED * len(draft.attachments)
+    flags += _FORMER * former
     kind = int(Kind.PUBLICATION)
     crc = checksum(draft.graph, (position, kind, version, at, flags), draft.digest, draft.quads)
     return Row(position, kind, draft.graph, version, at, flags, draft.digest, crc, draft.quads)
@@ -214,11 +231,16 @@ def read_event(row: Row, attachments: Attachments = ()) -> Event:
         return TaxonomyVersion(row.position, row.body, bool(row.number))
     if row.kind == Kind.SCHEMA:
         return SchemaVersion(row.position, row.body)
-    at = time_text(row.written_at)
+    at, former = time_text(row.written_at), former_of(row)
     if row.kind == Kind.REMOVAL:
-        return Removal(row.position, row.name, row.number, at)
+        return Removal(row.position, row.name, row.number, at, former)
     dataset, labels = is_dataset(row), _LABELS[row.flags % _DATASET]
-    return Publication(row.position, row.name, row.number, at, row.body, dataset, labels, attachments)
+    return Publication(row.position, row.name, row.number, at, row.body, dataset, labels, attachments, former)
+
+
+def former_of(row: Row) -> int:
+    """The position of the version that an event took the place of."""
+    return row.flags // _FORMER
 
 
 def is_dataset(row: Row) -> bool:
@@ -228,7 +250,7 @@ def is_dataset(row: Row) -> bool:
 
 def attached_to(row: Row) -> int:
     """How many attachments a publication has."""
-    return row.flags // _ATTACHED
+    return row.flags % _FORMER // _ATTACHED
 
 
 def read_renewal(row: Row) -> int | None:

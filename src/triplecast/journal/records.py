@@ -17,8 +17,10 @@ from typing import Any, NamedTuple, Self
 from triplecast.end_mark import read_end_mark
 from triplecast.errors import StorageFault
 from triplecast.journal.operator_data import read_answers, read_attachments_of, read_operator
+from triplecast.journal.parts import PartChange
 from triplecast.journal.record import (
     COUNT_INDEXED,
+    DOCUMENT_EVENTS,
     EVENTS,
     UNINDEXED_KINDS,
     Kind,
@@ -32,7 +34,7 @@ from triplecast.journal.record import (
 from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
 from triplecast.journal.versions import current_graphs, latest_versions
 from triplecast.model.answers import Answer, GroundCall
-from triplecast.model.events import Event, TaxonomyVersion
+from triplecast.model.events import DocumentEvent, Event, Removal, TaxonomyVersion
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Attachments, Position, Publication
 from triplecast.model.subscription import NamedRegistrations, Registration
@@ -47,6 +49,8 @@ KEYS_AT_ONCE = 500
 BYTES_AT_ONCE = 16 << 20
 """Of documents or their quads, attachments included, that are held in memory together, wherever they are taken in
 groups."""
+VERSIONS_AT_ONCE = 16
+"""Documents that are read together where their sizes are not known."""
 _VERSIONS_KEPT = 4
 
 
@@ -55,6 +59,8 @@ class ReplicatedRecord(NamedTuple):
 
     row: Row
     attachments: Attachments
+    parts: Sequence[PartChange] = ()
+    """What cut documents hold from its position on."""
 
 
 class Records:
@@ -112,6 +118,13 @@ class Records:
             raise StorageFault(self.where, found_wrong, RESTORE)
         return found
 
+    def documents(
+        self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
+    ) -> Sequence[DocumentEvent]:
+        """Return the publications and removals among `events`; both bounds are of them alone."""
+        found = self.events(after, upto, limit, most_bytes, DOCUMENT_EVENTS)
+        return [event for event in found if isinstance(event, Publication | Removal)]
+
     def publications(
         self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
     ) -> list[Publication]:
@@ -161,6 +174,23 @@ class Records:
         for position in positions:
             if position not in found:
                 raise StorageFault(self.where, f"there is no publication at position {position}", RESTORE)
+        return found
+
+    def versions(self, positions: Sequence[int], most_bytes: int) -> list[Publication]:
+        """Return the publications at the first of `positions`, ascending, in order: as many as come to `most_bytes`.
+
+        Raises `StorageFault` where one of them is no publication.
+        """
+        found: list[Publication] = []
+        for start in range(0, len(positions), VERSIONS_AT_ONCE):
+            some = positions[start : start + VERSIONS_AT_ONCE]
+            bodies = self.bodies(some)
+            for position in some:
+                each = bodies[position]
+                found.append(each)
+                most_bytes -= len(each.quads) + sum(len(content) for _, content in each.attachments)
+                if most_bytes <= 0:
+                    return found
         return found
 
     def records(self, after: int, upto: int, most_bytes: int) -> list[ReplicatedRecord]:
@@ -266,17 +296,10 @@ class Records:
             raise StorageFault(self.where, f"there is no subscription at position {position}", RESTORE)
         return found
 
-    def registered_at(self, id: int) -> str:
-        """When registration `id` was recorded (xsd:dateTime in UTC)."""
-        return self._written_at(id, Kind.SUBSCRIPTION)
-
-    def loaded_at(self, position: int) -> str:
-        """When the taxonomy at a position was."""
-        return self._written_at(position, Kind.TAXONOMY)
-
-    def _written_at(self, position: int, kind: Kind) -> str:
+    def written_at(self, position: int) -> str:
+        """When what has this position was recorded (xsd:dateTime in UTC)."""
         with self._database.lock:
-            statement = f"SELECT * FROM record WHERE kind = {kind:d} AND position >= ? ORDER BY 1 LIMIT 1"
+            statement = "SELECT * FROM record WHERE position >= ? ORDER BY 1 LIMIT 1"  # one record may have several
             return time_text(next(iter(self._rows(statement, (position,)))).written_at)
 
     def names_with(self, positions: Sequence[int]) -> list[NamedRegistrations]:
@@ -289,6 +312,13 @@ class Records:
             lost = min({*wanted} - {id for id, _ in found})
             raise StorageFault(self.where, f"there is no subscription at position {lost}", RESTORE)
         return [block.names() for block in {id(block): block for _, block in found}.values()]
+
+    def notify_with(self, positions: Sequence[int]) -> list[tuple[int, list[str]]]:
+        """What the registrations at `positions` want to hear, each with all that its record added: the first one's
+        number, and `Subscription.hears` of them all."""
+        with self._database.lock:
+            blocks = {id(block): block for _, block in self._blocks_with(sorted({*positions}))}
+        return [(block.ids.start, block.hears()) for block in blocks.values()]
 
     def _ended_at(self, ids: Sequence[int]) -> dict[int, int]:
         """The positions at which registrations ended, by id."""

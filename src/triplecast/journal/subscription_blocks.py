@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from triplecast.journal.record import LONGEST_SPAN, Kind, Row, checksum
 from triplecast.model.publication import Position
-from triplecast.model.subscription import NamedRegistrations, Registration, RegistrationId, Subscription
+from triplecast.model.subscription import CHANGED, EVERY, NamedRegistrations, Registration, RegistrationId, Subscription
 
 CHARACTERS = 1 << 16
 """Of the texts of one record, after which it ends."""
 TICKET = 32
 """Bytes of a ticket's hash."""
-_FIELDS = ("name", "text", "language", "scope", "entailment", "owner")
+_FIELDS = ("name", "text", "language", "scope", "entailment", "owner", "notify", "initial", "key")
+_UNSAID: Mapping[str, Any] = {"notify": EVERY, "initial": None, "key": ""}
+"""What the fields were before a record had them."""
 _FAST = 1
 """Level of zlib: half a microsecond a subscription, and texts of one template take a fifth of their length."""
 
@@ -27,7 +29,8 @@ def subscription_rows(
     their tickets one after the other, empty for none."""
     for start, stop in _cut(subscriptions):
         some = subscriptions[start:stop]
-        fields: dict[str, Any] = {name: _column([getattr(each, name) for each in some]) for name in _FIELDS}
+        fields: dict[str, Any] = {name: _column([getattr(each, name) for each in some]) for name in _FIELDS[:-1]}
+        fields["key"] = _column([" ".join(each.key) for each in some])
         body = zlib.compress(json.dumps({**fields, "source": source, "end": end}).encode(), _FAST)
         position, name, hashes = Position(first + stop - 1), some[0].name, tickets[TICKET * start : TICKET * stop]
         crc = checksum(name, (position, int(Kind.SUBSCRIPTION), 0, at, len(some)), hashes, body)
@@ -55,7 +58,7 @@ class SubscriptionBlock:
 
     def __init__(self, row: Row) -> None:
         self._fields: dict[str, Any] = json.loads(zlib.decompress(row.body))
-        self._columns = [self._fields[name] for name in _FIELDS]
+        self._columns = [self._fields.get(name, _UNSAID.get(name)) for name in _FIELDS]
         self._tickets = row.digest
         self.ids = ids_of(row)
 
@@ -70,7 +73,9 @@ class SubscriptionBlock:
 
     def registration(self, id: int, removed: int | None = None) -> Registration:
         at = id - self.ids.start
-        subscription = Subscription(*[each[at] if isinstance(each, list) else each for each in self._columns])
+        values: list[Any] = [each[at] if isinstance(each, list) else each for each in self._columns]
+        values[-1] = tuple(values[-1].split())
+        subscription = Subscription(*values)
         ended = None if removed is None else Position(removed)
         return Registration(RegistrationId(id), subscription, ended, self._fields["source"])
 
@@ -78,6 +83,12 @@ class SubscriptionBlock:
         """What their subscribers call all of them."""
         names, owners = (self._whole_column(field) for field in ("name", "owner"))
         return NamedRegistrations(self.ids.start, names, owners)
+
+    def hears(self) -> list[str]:
+        """`Subscription.hears` of all of them."""
+        column = self._fields.get("notify", EVERY)
+        every = column if isinstance(column, list) else [column] * len(self.ids)
+        return [each or CHANGED for each in every]
 
     def ticket(self, id: int) -> bytes:
         """The hash of a subscription's ticket; empty where it has none."""
@@ -91,6 +102,11 @@ class SubscriptionBlock:
     def _field(self, name: str, id: int) -> Any:
         column = self._fields[name]
         return column[id - self.ids.start] if isinstance(column, list) else column
+
+
+def hearing_setting(notify: str) -> str:
+    """The setting of a folder where a subscription hears, or heard, this; nobody asks whether one hears `EVERY`."""
+    return f"notify {notify}"
 
 
 def ids_of(row: Row) -> range:

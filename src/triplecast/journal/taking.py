@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import groupby
 
 from triplecast.errors import InputError, StorageFault
 from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_attachments
+from triplecast.journal.parts import PartChange, write_changes, write_parts
 from triplecast.journal.record import (
     ENDS,
     SCHEMA_SETTING,
@@ -20,11 +21,11 @@ from triplecast.journal.record import (
     verify_row,
 )
 from triplecast.journal.records import ReplicatedRecord
-from triplecast.journal.subscription_blocks import SubscriptionBlock, ids_of
+from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
 from triplecast.journal.versions import LatestVersion, write_latest
 from triplecast.journal.writer import JournalWriter, write_files
 from triplecast.model.publication import Attachments, Draft, FileState
-from triplecast.model.subscription import REPOSITORY
+from triplecast.model.subscription import EVERY, NOTIFY, REPOSITORY
 
 
 class TakingJournal(JournalWriter):
@@ -32,6 +33,8 @@ class TakingJournal(JournalWriter):
 
     _has_repository_scope: bool | None = None
     """As the setting says, once it was read."""
+    _hearers: frozenset[str] | None = None
+    """What registrations want to hear, or wanted; as the settings say, once they were read."""
 
     def commit_changes(
         self, changes: Sequence[Draft | str], sources: Mapping[str, FileState], gone: Sequence[str]
@@ -47,13 +50,15 @@ class TakingJournal(JournalWriter):
                     self._accept(writing, [each for each in some if isinstance(each, Draft)])
             write_files(self._database, sources, gone)
 
-    def take_records(self, records: Sequence[ReplicatedRecord]) -> None:
-        """Append records as they are in the journal that this one replicates, in one transaction.
+    def take_records(self, records: Sequence[ReplicatedRecord], parts: Sequence[PartChange] = ()) -> None:
+        """Append records as they are in the journal that this one replicates, in one transaction, after what changed
+        there without a record of what cut documents hold.
 
         Raises `StorageFault` for one that is damaged or does not follow the last one here: then nothing was taken.
         """
         with self._append(replicated=True) as writing:
-            for row, attachments in records:
+            self._take_parts(parts)
+            for row, attachments, changes in records:
                 verify_row(row, "the log of the provider")
                 first = ids_of(row).start if row.kind == Kind.SUBSCRIPTION else row.position
                 if first != writing.next or row.written_at < writing.at:
@@ -62,6 +67,11 @@ class TakingJournal(JournalWriter):
                 self._repeat(writing, row, attachments)
                 writing.at = row.written_at
                 writing.add(row)
+                self._take_parts(changes)
+
+    def _take_parts(self, changes: Sequence[PartChange]) -> None:
+        write_changes(self._database, changes)
+        write_parts(self._database, {(each.document, each.graph): each.part for each in changes})
 
     def _repeat(self, writing: Writing, row: Row, attachments: Attachments) -> None:
         """Write what the tables beside the records repeat of one."""
@@ -75,9 +85,13 @@ class TakingJournal(JournalWriter):
             self._write_live([each.name for each in taken], block.ids.start)
             if block.end is not None:
                 write_lease(self._database, block.ids, block.end)
+            for notify in sorted({each.hears for each in taken} - {EVERY}):
+                self._write_setting(hearing_setting(notify), "1")
+                self._hearers = None
             if any(each.scope == REPOSITORY for each in taken):
                 self._write_setting(SCOPE_SETTING, "1")
                 self._has_repository_scope = None
+            self._hearers = self._write_heard({*block.hears()})
         elif row.kind in ENDS:
             drop_leases(self._database, [row.number])
             self._write_ended(row.number, row.name, row.position)
@@ -88,6 +102,19 @@ class TakingJournal(JournalWriter):
                 write_lease(self._database, range(row.number, row.number + 1), end)
         elif row.kind == Kind.SCHEMA:
             self._write_setting(SCHEMA_SETTING, str(row.position))
+
+    def _heard(self) -> frozenset[str]:
+        if self._hearers is None:
+            settings = self.settings()
+            self._hearers = frozenset(each for each in NOTIFY if hearing_setting(each) in settings)
+        return self._hearers
+
+    def _write_heard(self, hears: Set[str]) -> frozenset[str]:
+        """Note what registrations want to hear; return it, and what others want or wanted."""
+        heard = self._heard()
+        for notify in sorted(hears - heard - {EVERY}):
+            self._write_setting(hearing_setting(notify), "1")
+        return heard | (hears - {EVERY})
 
     def _write_live(self, names: Sequence[str], first: int) -> None:
         """Note that registrations from `first` on are live under `names`. Raises `InputError` where one is in use."""

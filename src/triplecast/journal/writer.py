@@ -28,6 +28,7 @@ from triplecast.journal.record import (
     Row,
     Writing,
     checksum,
+    former_of,
     publication_row,
     read_clock,
     reject_row,
@@ -38,6 +39,7 @@ from triplecast.journal.record import (
 from triplecast.journal.records import DATABASE, END, acknowledged
 from triplecast.journal.versions import LatestVersion, latest_versions, write_latest
 from triplecast.journal.writer_lock import WriterLock
+from triplecast.model.events import DocumentEvent
 from triplecast.model.publication import Draft, FileState, Position, Publication, Reject
 from triplecast.model.subscription import Registration
 from triplecast.sqlite import SqliteFile
@@ -167,12 +169,12 @@ class JournalWriter(JournalFile):
         last = self._last
         return super().head() if last is None else last.head
 
-    def publications(
+    def documents(
         self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
-    ) -> list[Publication]:
+    ) -> Sequence[DocumentEvent]:
         fresh = self._fresh
         if fresh is None or after < fresh.after or upto != fresh.upto:
-            return super().publications(after, upto, limit, most_bytes)
+            return super().documents(after, upto, limit, most_bytes)
         found = fresh.some(after, limit, most_bytes)
         if not found or found[-1] is fresh.publications[-1]:
             self._fresh = None
@@ -180,7 +182,10 @@ class JournalWriter(JournalFile):
 
     def taxonomies(self, after: int, upto: int) -> Taxonomies:
         with self._database.lock:
-            if self._taxonomies is None or after < self._taxonomies[0]:
+            known = self._taxonomies
+            if known is not None and after < known[0] and all(each.position <= after for each in known[1].versions[:1]):
+                return known[1]
+            if known is None or after < known[0]:
                 found = super().taxonomies(after, upto)
                 if (
                     self._last is None
@@ -188,8 +193,8 @@ class JournalWriter(JournalFile):
                     or any(each.position > after for each in found.versions)
                 ):
                     return found
-                self._taxonomies = after, found
-            return self._taxonomies[1]
+                known = self._taxonomies = after, found
+            return known[1]
 
     def has_registry_changes(self, after: int) -> bool:
         """Whether the registry may have changed at positions beyond `after`."""
@@ -239,7 +244,9 @@ class JournalWriter(JournalFile):
             if sources or gone:
                 write_files(self._database, sources or {}, gone)
         if writing.rows and not any(draft.attachments for draft in drafts) and not dropped:
-            self._fresh = Fresh(writing.rows[0].position - 1, writing.next - 1, _published(drafts, accepted))
+            self._fresh = Fresh(
+                writing.rows[0].position - 1, writing.next - 1, _published(drafts, accepted, writing.rows)
+            )
         return Acceptance(accepted, rejected, dropped)
 
     def _documents(self, writing: Writing) -> CutDocuments:
@@ -261,7 +268,8 @@ class JournalWriter(JournalFile):
             if known is None or known.digest != draft.digest:
                 outcome = "accepted"
                 version = 1 if known is None else known.version + 1
-                position = writing.add(publication_row(writing.next, draft, version, writing.at))
+                former = known.position if known is not None and known.digest else 0
+                position = writing.add(publication_row(writing.next, draft, version, writing.at, former))
                 if draft.attachments:
                     write_attachments(self._database, position, draft.attachments)
                 known = latest[graph] = changed[graph] = LatestVersion(version, position, writing.at, draft.digest)
@@ -349,10 +357,12 @@ class JournalWriter(JournalFile):
         self._database.run("INSERT INTO ended VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
 
 
-def _published(drafts: Sequence[Draft], accepted: Sequence[Accepted]) -> list[Publication]:
-    """What a reader will find of the drafts that are new versions, where none has attachments."""
+def _published(drafts: Sequence[Draft], accepted: Sequence[Accepted], rows: Sequence[Row]) -> list[Publication]:
+    """What a reader will find of the drafts that are new versions, where none has attachments; `rows` are theirs among
+    others."""
+    formers = (former_of(row) for row in rows if row.kind == Kind.PUBLICATION)
     return [
-        Publication(one.position, one.graph, one.version, one.accepted_at, draft.quads, draft.dataset, draft.labels)
+        Publication(*one[:4], draft.quads, draft.dataset, draft.labels, (), next(formers))
         for draft, one in zip(drafts, accepted, strict=True)
         if one.outcome == "accepted"
     ]

@@ -143,6 +143,19 @@ def distinct(keys: I64) -> I64:
 
 
 @njit
+def stayed_subjects(stored: SortedTriples, live: LiveTriples, timeline: Timeline, keys: I64) -> I64:
+    """Of packed events and subjects, those that had triples before the event and have such after it."""
+    kept, count = np.empty_like(keys), 0
+    for key in keys:
+        event, subject = key >> 32, key & 0xFFFFFFFF
+        before = rows_after(stored, live, timeline, subject, event - 1)
+        if len(before) and len(rows_after(stored, live, timeline, subject, event)):
+            kept[count] = key
+            count += 1
+    return kept[:count]
+
+
+@njit
 def rows_after(stored: SortedTriples, live: LiveTriples, timeline: Timeline, subject: int, event: int) -> I32:
     """[n, 3] the triples of a subject as they were after an event; -1: before the first."""
     now = find_fitting(stored, live, subject, ANY, ANY)
@@ -281,3 +294,4 @@ def warm_up() -> None:
     rows_after(stored, live, timeline_of(rows, np.ones(1, np.uint8)), 0, -1)
     follow_predicate(stored, live, timeline, keys, ANY, False, 1, 1)
     distinct(keys)
+    stayed_subjects(stored, live, timeline, keys)

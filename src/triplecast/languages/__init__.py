@@ -13,6 +13,8 @@ from triplecast.errors import QueryRefused
 from triplecast.languages.dialect import Dialect, Parsed
 from triplecast.languages.rdql import RDQL, sources
 from triplecast.languages.rdql import TOKEN as RDQL_TOKEN
+from triplecast.languages.rule_algebra import RULE
+from triplecast.languages.rule_syntax import TOKEN as RULE_TOKEN
 from triplecast.languages.sparql import SPARQL
 from triplecast.languages.template import SlotKind, Template, TemplateCache, fill, parse_whole, shared_cache, text_of
 from triplecast.languages.tokens import TOKEN, open_source
@@ -24,8 +26,8 @@ __all__ = [
     "sources_of", "text_of", "unread_directive",
 ]  # fmt: skip
 
-_DIALECTS: Mapping[str, Dialect] = MappingProxyType({"sparql": SPARQL, "rdql": RDQL})
-_LATER = ("rule",)
+_DIALECTS: Mapping[str, Dialect] = MappingProxyType({"sparql": SPARQL, "rdql": RDQL, "rule": RULE})
+_TOKENS = MappingProxyType({"rdql": RDQL_TOKEN, "rule": RULE_TOKEN})
 _DIRECTIVE = r"#[ \t]*triplecast:([^\r\n]*)"
 _DIRECTIVES = re.compile(
     r"\ufeff?(?:\s++|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|#(?![ \t]*triplecast:)[^\r\n]*+)*+" + _DIRECTIVE
@@ -49,7 +51,7 @@ def unread_directive(text: str, language: str) -> tuple[int, str] | None:
         return None
     source = open_source(text, None)
     header = _DIRECTIVES.match(source.text)
-    for token in (RDQL_TOKEN if language == "rdql" else TOKEN).finditer(source.text, header.end() if header else 0):
+    for token in _TOKENS.get(language, TOKEN).finditer(source.text, header.end() if header else 0):
         if re.match(_DIRECTIVE, token[0]):
             return source.place(token.start())[0], token[0].rstrip()
     return None
@@ -132,11 +134,9 @@ def _dialect(language: str, name: str | None = None) -> Dialect:
     dialect = _DIALECTS.get(language)
     if dialect is not None:
         return dialect
-    if language in _LATER:
-        reason, hint = "it is not built yet in this version", f"write the subscription in {' or '.join(_DIALECTS)}"
-    elif language.lower() in _DIALECTS:
+    if language.lower() in _DIALECTS:
         reason, hint = "names of languages are lower case", f'write "{language.lower()}"'
     else:
         reason = "it is no query language of Triplecast"
-        hint = f"known are {', '.join(_DIALECTS)}, and later {', '.join(_LATER)}"
+        hint = f"known are {', '.join(_DIALECTS)}"
     raise QueryRefused(f"language {language}", reason, hint, name=name)

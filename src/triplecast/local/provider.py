@@ -47,9 +47,9 @@ class Provider(Protocol):
     def digests(self, owner: str) -> str:
         """Of each bucket, as of that position. Raises `LogGap` likewise."""
 
-    def records(self, after: int, id: str, settled: int) -> Iterator[bytes]:
-        """Everything that the provider's journal says beyond a position, and what operators gave for what was published
-        beyond `settled`. Raises `LogGap` as `changes` does."""
+    def records(self, after: int, id: str, settled: int, parts: int) -> Iterator[bytes]:
+        """Everything that the provider's journal says beyond a position, what operators gave for what was published
+        beyond `settled`, and what cut documents hold since change `parts`. Raises `LogGap` as `changes` does."""
 
     def subscribe(
         self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]
@@ -101,6 +101,9 @@ class FolderProvider:
         return self._journal.quiet_upto(self._outbox.settled_upto())
 
     def changes(self, owner: str, after: int, id: str) -> Iterator[bytes]:
+        if after > self.position():  # of another history, or of a folder that has come further
+            self._log = None
+            raise LogGap
         log = self._log_of(owner, after)
         if log.id_at(after) != id:
             self._log = None
@@ -116,8 +119,8 @@ class FolderProvider:
     def digests(self, owner: str) -> str:
         return self._log_of(owner, None).digests.written
 
-    def records(self, after: int, id: str, settled: int) -> Iterator[bytes]:
-        return map(write_patch, follow_records(self._journal, after, id, settled))
+    def records(self, after: int, id: str, settled: int, parts: int) -> Iterator[bytes]:
+        return map(write_patch, follow_records(self._journal, after, id, settled, parts))
 
     def subscribe(
         self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from triplecast.errors import StorageFault
-from triplecast.journal import BYTES_AT_ONCE, JournalFile, ReplicatedRecord
+from triplecast.journal import BYTES_AT_ONCE, HeldGraph, JournalFile, PartChange, ReplicatedRecord
 from triplecast.journal.record import Kind, Row, is_dataset
 from triplecast.local.held_state import log_id
 from triplecast.model.answers import OperatorResult
@@ -21,6 +22,9 @@ from triplecast.patch import Patch, lines_of, literal, quads_of, rows_of, text_o
 
 ANSWERS = "answers"
 """The kind of a transaction that has no record, but what operators gave."""
+PARTS = "parts"
+"""The kind of one that has no record, but what changed of what cut documents hold; also the header of a record that
+has such changes."""
 _NUMBERS = ("number", "written_at", "flags", "crc")
 
 
@@ -33,9 +37,11 @@ def id_at(journal: JournalFile, position: int) -> str:
     return log_id(position, journal.mark_at(position))
 
 
-def follow_records(journal: JournalFile, after: int, id: str, settled: int) -> Iterator[Patch]:
+def follow_records(journal: JournalFile, after: int, id: str, settled: int, parts: int) -> Iterator[Patch]:
     """What was recorded beyond a position, in order, each page after what operators gave for its publications and those
-    beyond `settled`. Raises `LogGap` where the log at `after` is not the one with this `id`, and `StorageFault`."""
+    beyond `settled`, with what changed of what cut documents hold beyond the change `parts`.
+
+    Raises `LogGap` where the log at `after` is not the one with this `id`, and `StorageFault`."""
     if id_at(journal, after) != id:
         raise LogGap
     head, settled = journal.head(), min(after, settled)
@@ -44,14 +50,27 @@ def follow_records(journal: JournalFile, after: int, id: str, settled: int) -> I
         last = records[-1].row.position if records else after
         if results := journal.operator_results(settled, last):
             yield Patch({"kind": literal(ANSWERS), **_sealed("body", _written(results))}, ())
+        changes = deque(journal.part_changes(parts, last))
+        parts = changes[-1].number if changes else parts
+        if before := _pop_upto(changes, after):
+            yield Patch({"kind": literal(PARTS), **_sealed(PARTS, _written_parts(before))}, ())
         if not records:
             return
-        yield from _patches(journal, records, after, id)
+        yield from _patches(journal, records, changes, after, id)
         after = settled = last
         id = id_at(journal, after)
 
 
-def _patches(journal: JournalFile, records: Sequence[ReplicatedRecord], after: int, id: str) -> Iterator[Patch]:
+def _pop_upto(changes: deque[PartChange], position: int) -> list[PartChange]:
+    found = []
+    while changes and changes[0].position <= position:
+        found.append(changes.popleft())
+    return found
+
+
+def _patches(
+    journal: JournalFile, records: Sequence[ReplicatedRecord], changes: deque[PartChange], after: int, id: str
+) -> Iterator[Patch]:
     rows = [each.row for each in records]
     changed = {
         row.name for row in rows if row.kind == Kind.REMOVAL or (row.kind == Kind.PUBLICATION and row.number > 1)
@@ -59,6 +78,7 @@ def _patches(journal: JournalFile, records: Sequence[ReplicatedRecord], after: i
     before = journal.latest_before(sorted(changed), after) if changed else {}
     for record in records:
         following = id_at(journal, record.row.position)
+        record = record._replace(parts=_pop_upto(changes, record.row.position))
         yield _patch(record, following, id, before.get(record.row.name))
         id = following
         note(before, record.row)
@@ -73,7 +93,7 @@ def note(documents: dict[str, Row], row: Row) -> None:
 
 
 def _patch(record: ReplicatedRecord, id: str, before_id: str, before: Row | None) -> Patch:
-    row, attachments = record
+    row, attachments, parts = record
     of_document = row.kind in (Kind.PUBLICATION, Kind.REMOVAL)
     header = {
         "id": id,
@@ -88,6 +108,8 @@ def _patch(record: ReplicatedRecord, id: str, before_id: str, before: Row | None
         header["body"] = literal(b64encode(row.body).decode())
     if attachments:
         header |= _sealed("attachments", json.dumps([[iri, b64encode(body).decode()] for iri, body in attachments]))
+    if parts:
+        header |= _sealed(PARTS, _written_parts(parts))
     rows = rows_of(_quads(before), _quads(row if row.kind == Kind.PUBLICATION else None)) if of_document else ()
     return Patch(header, tuple(rows))
 
@@ -103,6 +125,27 @@ def _lines(quads: bytes) -> list[bytes]:
 def _written(results: Sequence[OperatorResult]) -> str:
     rows = [[*each[:3], each.arguments, b64encode(each.answer).decode()] for each in results]
     return json.dumps(rows)
+
+
+def _written_parts(changes: Sequence[PartChange]) -> str:
+    return json.dumps([[*each[:4], each.part.position, each.part.digest.hex()] for each in changes])
+
+
+def _read_parts(header: Mapping[str, str]) -> list[PartChange]:
+    return [
+        PartChange(int(number), int(at), str(document), str(graph), HeldGraph(Position(said), bytes.fromhex(digest)))
+        for number, at, document, graph, said, digest in json.loads(_opened(PARTS, header))
+    ]
+
+
+def parts_of(patch: Patch) -> list[PartChange] | None:
+    """What changed of what cut documents hold, without a record; None for another patch."""
+    if patch.header.get("kind") != literal(PARTS):
+        return None
+    try:
+        return _read_parts({name: text_of(term) for name, term in patch.header.items()})
+    except (KeyError, ValueError, TypeError) as error:
+        raise _no_record(patch, error) from None
 
 
 def results_of(patch: Patch) -> list[OperatorResult] | None:
@@ -148,10 +191,11 @@ def record_of(patch: Patch, before: Mapping[str, Row]) -> ReplicatedRecord:
         attachments: Attachments = ()
         if "attachments" in header:
             attachments = tuple((iri, b64decode(body)) for iri, body in json.loads(_opened("attachments", header)))
+        parts = _read_parts(header) if PARTS in header else ()
         if kind == Kind.PUBLICATION:
             body = lines_of(name, patch.apply(_quads(before.get(name))), is_dataset(row))
         else:
             body = b64decode(header["body"])
     except (KeyError, ValueError, TypeError) as error:
         raise _no_record(patch, error) from None
-    return ReplicatedRecord(row._replace(body=body), attachments)
+    return ReplicatedRecord(row._replace(body=body), attachments, parts)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import RLock
 
 from triplecast.engine import Engine
 from triplecast.errors import DocumentRejected, InputError, StorageFault
-from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, JournalFile, ReplicatedRecord, system_clock
+from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, JournalFile, PartChange, ReplicatedRecord, system_clock
 from triplecast.journal.record import REPLICATES, Row
 from triplecast.local.provider import FolderProvider, Provider
-from triplecast.local.record_log import LogGap, id_at, note, record_of, results_of
+from triplecast.local.record_log import LogGap, id_at, note, parts_of, record_of, results_of
 from triplecast.model.answers import OperatorResult
 from triplecast.operators.operator_set import Declared
 from triplecast.outbox import OutboxReader
-from triplecast.patch import read_patches, text_of
+from triplecast.patch import Patch, read_patches, text_of
 
 RECORDS_AT_ONCE = 1_000
 """Records that are taken in one transaction, unless fewer come to `BYTES_AT_ONCE`."""
@@ -91,7 +91,7 @@ class Replica:
             taken = _Taken(self._journal, position)
             settled = self._outbox.state.progress
             try:
-                for text in self.provider.records(position, id_at(self._journal, position), settled):
+                for text in self.provider.records(position, id_at(self._journal, position), settled, taken.part):
                     taken.read(text)
                     if len(taken.records) == RECORDS_AT_ONCE or taken.size >= BYTES_AT_ONCE:
                         self._commit(taken)
@@ -105,9 +105,9 @@ class Replica:
             return self._journal.head()
 
     def _commit(self, taken: _Taken) -> None:
-        if taken.records or taken.results:
-            self.engine.taking.records(taken.records, taken.results)
-        taken.records, taken.results, taken.size = [], [], 0
+        if taken.records or taken.results or taken.parts:
+            self.engine.taking.records(taken.records, taken.results, taken.parts)
+        taken.records, taken.results, taken.parts, taken.size = [], [], [], 0
 
 
 class _Taken:
@@ -116,6 +116,10 @@ class _Taken:
     def __init__(self, journal: JournalFile, position: int) -> None:
         self.records: list[ReplicatedRecord] = []
         self.results: list[OperatorResult] = []
+        self.parts: list[PartChange] = []
+        """That come before the records."""
+        self.part = journal.last_part_change()
+        """The number of the last one read."""
         self.size = 0
         self._journal = journal
         self._position = position
@@ -131,6 +135,10 @@ class _Taken:
             if results is not None:
                 self.results += results
                 continue
+            parts = parts_of(patch)
+            if parts is not None:
+                self._add(self._following(parts, patch))
+                continue
             try:
                 position, id, name = (patch.header[key] for key in ("position", "id", "name"))
                 number, graph = int(text_of(position)), text_of(name)
@@ -144,10 +152,28 @@ class _Taken:
                 raise DocumentRejected("patch", found, "read it again", patch.line)
             self._look_up(graph)
             record = record_of(patch, self._documents)
-            self.records.append(record)
+            self.records.append(record._replace(parts=self._following(record.parts, patch)))
             self.size += len(text)
             self._position, self._id = number, id
             note(self._documents, record.row)
+
+    def _add(self, changes: list[PartChange]) -> None:
+        """Take what changed without a record, after the last one."""
+        if self.records:
+            last = self.records[-1]
+            self.records[-1] = last._replace(parts=[*last.parts, *changes])
+        else:
+            self.parts += changes
+
+    def _following(self, changes: Sequence[PartChange], patch: Patch) -> list[PartChange]:
+        """Those that were not read before. Raises `DocumentRejected` where one is missing before them."""
+        new = [each for each in changes if each.number > self.part]
+        for each in new:
+            if each.number != self.part + 1:
+                found = f"change {each.number} of a cut document does not follow change {self.part}"
+                raise DocumentRejected("patch", found, "read it again", patch.line)
+            self.part = each.number
+        return new
 
     def _look_up(self, graph: str) -> None:
         if graph not in self._known:

@@ -157,8 +157,7 @@ class LocalRepository:
             if wanted == 0:
                 return receiver.position
             for _ in range(ATTEMPTS):
-                self._follow(receiver, wanted)
-                if receiver.position >= wanted and self._is_same(receiver):
+                if self._follow(receiver, wanted) and receiver.position >= wanted and self._is_same(receiver):
                     break
                 self._fetch(receiver)
             self._receiver = receiver
@@ -182,18 +181,22 @@ class LocalRepository:
             self._receiver = Receiver(self.engine, self._journal)
         return self._receiver
 
-    def _follow(self, receiver: Receiver, wanted: int) -> None:
-        """Take the log, again and again while that comes further."""
+    def _follow(self, receiver: Receiver, wanted: int) -> bool:
+        """Take the log, again and again while that comes further; return whether it goes on from here. It is asked for
+        also where nothing is missing: the position may be one of another history."""
         tried = 0
-        while 0 < receiver.position < wanted and tried < ATTEMPTS:
+        while receiver.position and tried < ATTEMPTS:
             before = receiver.position
             try:
                 receiver.take(self.provider.changes(self.owner, receiver.position, receiver.id))
+                if receiver.position >= wanted:
+                    return True
             except OutOfStep:
                 pass
             except LogGap:
-                return
+                return False
             tried = 0 if receiver.position > before else tried + 1
+        return receiver.position > 0
 
     def _is_same(self, receiver: Receiver) -> bool:
         try:

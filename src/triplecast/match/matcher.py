@@ -117,7 +117,7 @@ class Matcher:
             first += matched.stats.publications
 
     def _find_in_views(self, snapshot: Snapshot, views: Views, publications: Sequence[Publication]) -> BatchMatches:
-        batch, validity = BatchMatches(publications, self.limits), Validity(snapshot, publications)
+        batch, validity = BatchMatches(publications, self.limits, False), Validity(snapshot, publications)
         try:
             mask = current_hash_mask()
             for segment in snapshot.segments:
@@ -126,7 +126,7 @@ class Matcher:
                     (read,) = encode_batch([segment], views)
                     match_segment(read, scratch, self._plans, validity, batch)
                 if not batch.upto:
-                    batch = BatchMatches(publications[:1], self.limits)
+                    batch = BatchMatches(publications[:1], self.limits, False)
                     reads = [*encode_batch(snapshot.segments, views_upto(views, 1))]
                     match_one(reads, self._scratch_of, self._plans, validity, batch)
                     break

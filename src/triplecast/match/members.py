@@ -92,8 +92,10 @@ class JoinedRows(NamedTuple):
 class BatchMatches:
     """What is found of a batch, segment after segment, of as many of its first publications as there is room for."""
 
-    def __init__(self, publications: Sequence[Publication], limits: AnswerLimits) -> None:
+    def __init__(self, publications: Sequence[Publication], limits: AnswerLimits, has_texts: bool = True) -> None:
+        """Without texts of the publications, nothing is left to the evaluator."""
         self.publications = publications
+        self.has_texts = has_texts
         self.limits = limits
         self.upto = len(publications)
         """All is found of the publications before this one (index into the batch)."""

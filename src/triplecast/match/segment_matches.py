@@ -282,7 +282,9 @@ class SegmentMatches:
             if place not in self._too_large:
                 batch.leave_undecided(place, of, EXHAUSTED)
         for place, number, of in self._evaluated(self._candidates):
-            if place not in self._too_large:
+            if not batch.has_texts:
+                batch.leave_undecided(place, of, EXHAUSTED)
+            elif place not in self._too_large:
                 query = QueryText(*self.segment.texts.of(number), self.segment.mode)
                 batch.open.add(batch.publications[place].position, of, query, EVALUATED)
 

@@ -7,6 +7,7 @@ sorted, each once; or ``{"failed": "…"}``.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from triplecast.model.algebra import Term, from_ntriples, to_ntriples
@@ -52,6 +53,13 @@ class OperatorResult(NamedTuple):
     """In N-Triples form."""
     answer: bytes
     """Written by `format_answer`."""
+
+
+def add_answers(answers: dict[int, dict[GroundCall, Answer]], results: Iterable[OperatorResult]) -> None:
+    """Add what results say to answers by position; those that are there stay."""
+    for each in results:
+        call = GroundCall(each.operator, each.arguments)
+        answers.setdefault(each.position, {}).setdefault(call, parse_answer(each.answer))
 
 
 def bounded_reason(text: str) -> str:

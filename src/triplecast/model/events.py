@@ -10,7 +10,7 @@ from triplecast.model.publication import Position, Publication
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The end of a graph's current document. In publication scope it matches nothing."""
+    """The end of a graph's current document. In publication scope it matches nothing: what was told is removed."""
 
     position: Position
     graph: str
@@ -18,6 +18,8 @@ class Removal:
     """The one that was the latest."""
     removed_at: str
     """xsd:dateTime in UTC, as `Publication.accepted_at`."""
+    former: int = 0
+    """The position of that version."""
 
 
 class TaxonomyVersion(NamedTuple):
@@ -37,4 +39,5 @@ class SchemaVersion(NamedTuple):
     """`RdfSchema.lines`."""
 
 
-Event: TypeAlias = Publication | Removal | TaxonomyVersion | SchemaVersion
+DocumentEvent: TypeAlias = Publication | Removal
+Event: TypeAlias = DocumentEvent | TaxonomyVersion | SchemaVersion

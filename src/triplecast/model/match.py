@@ -197,7 +197,8 @@ class ChangeKind(NamedTuple):
     """What a notification says of its rows, and of which event."""
 
     word: str
-    """``added``, ``removed``, or ``changed``: some rows were added and others removed."""
+    """``added``, ``removed``, or ``changed``: some rows were added and others removed, or resources of a rule changed;
+    ``present``: they are all that there are, told because somebody asked."""
     by_removal: bool
     """Whether the event is the removal of the version that the notification names, not its publication."""
     suffix: str
@@ -211,6 +212,7 @@ CHANGES = (
     ChangeKind("added", True, "-end"),
     ChangeKind("removed", True, "-end-removed"),
     ChangeKind("changed", True, "-end-changed"),
+    ChangeKind("present", False, "-present"),
 )
 """By the number that columns have for them, which is stored."""
 
@@ -220,9 +222,11 @@ CHANGE_NUMBER: Mapping[tuple[str, bool], int] = MappingProxyType(
 """By word, and whether the event is a removal."""
 
 
-def changed_bindings(added: bytes, removed: bytes) -> bytes:
-    """Return the bindings of a row that is ``changed``; those of the other words are the list of solutions alone."""
-    return b'{"added":%b,"removed":%b}' % (added, removed)
+def changed_bindings(added: bytes, removed: bytes, updated: bytes = b"", changed: bytes = b"") -> bytes:
+    """Return the bindings of a row that is ``changed``; those of the other words are the list of solutions alone.
+    `updated`: pairs of solutions, before and after; `changed`: solutions that stay, of a rule; empty for none."""
+    more = (b',"updated":%b' % updated if updated else b"") + (b',"changed":%b' % changed if changed else b"")
+    return b'{"added":%b,"removed":%b%b}' % (added or b"[]", removed or b"[]", more)
 
 
 def publication_key(graph: str, version: int) -> str:

@@ -70,6 +70,8 @@ class Publication(NamedTuple):
     labels: str = "none"
     """As in `Draft`."""
     attachments: Attachments = ()
+    former: int = 0
+    """The position of the version that it took the place of; 0 where its graph had no document."""
 
     def __repr__(self) -> str:
         """Without the bytes that it holds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -26,6 +26,12 @@ PUBLICATION, REPOSITORY = "publication", "repository"
 """Scopes: a query is asked of each publication alone, or of all current documents together."""
 SCOPES = (PUBLICATION, REPOSITORY)
 
+EVERY, CHANGED, NEW = "every", "changed", "new"
+NOTIFY = (EVERY, CHANGED, NEW)
+"""What a subscription wants to hear: each matching version; what differs from what it was told; each solution once."""
+INITIAL = ("all", "none")
+"""What is told of what it finds as it is registered, in repository scope."""
+
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
@@ -35,9 +41,24 @@ class Subscription:
     """Its id: a relative path, the ``id`` of a ``.jsonl`` line, or the argument of `subscribe`."""
     text: str
     language: str = "sparql"
-    scope: str = PUBLICATION
+    scope: str = ""
+    """Without one it is `PUBLICATION`; for a rule, what evaluates it chooses as it is bound."""
     entailment: str | None = None
     owner: str | None = None
+    notify: str | None = None
+    """One of `NOTIFY`; None where nobody said: `CHANGED`."""
+    initial: str | None = None
+    """One of `INITIAL`; None where nobody said: all."""
+    key: tuple[str, ...] = ()
+    """Variables by which a row removed and one added are a row updated; without names nothing is."""
+
+    @property
+    def hears(self) -> str:
+        return self.notify or CHANGED
+
+    def __post_init__(self) -> None:
+        if self.scope == "" and self.language != "rule":
+            object.__setattr__(self, "scope", PUBLICATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +99,22 @@ def check_subscriptions(subscriptions: Sequence[Subscription]) -> None:
             )
 
 
+def read_key(given: object) -> tuple[str, ...]:
+    """Names of variables. Raises `InputError` for what is none, and for a text alone, whose letters would be names."""
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes):
+        key = tuple(given)
+        if all(isinstance(name, str) for name in key):
+            return key
+    raise InputError(f"a key cannot be {given!r}", 'give names of variables: ("item",)')
+
+
 LONGEST_NAME = 4_096
 """Characters of an id and of an owner."""
-_OPTIONAL = frozenset(("entailment", "owner"))
-_FILES = (".rq", ".rdql")
+_OPTIONAL = frozenset(("entailment", "owner", "notify", "initial"))
+_FILES = (".rq", ".rdql", ".rule")
 """Ends of names of files; no query ends like this."""
 _CALLED: Mapping[str, str] = MappingProxyType(
-    {each.name: "id" if each.name == "name" else each.name for each in fields(Subscription)}
+    {each.name: "id" if each.name == "name" else each.name for each in fields(Subscription) if each.name != "key"}
 )
 """Users' names of the fields, by attribute."""
 
@@ -93,6 +123,9 @@ def check_fields(subscription: Subscription) -> None:
     """Raise `InputError`, naming the field, for one that is no text, is empty, too long or not UTF-8."""
     if _is_ordinary(subscription):
         return
+    key: object = subscription.key
+    if not isinstance(key, tuple) or not all(isinstance(name, str) and name.isprintable() for name in key):
+        raise InputError(f"the key of a subscription is {key!r}", 'give names of variables as a tuple: ("item",)')
     for name, field in _CALLED.items():
         value = getattr(subscription, name)
         if value is None and name in _OPTIONAL:
@@ -124,7 +157,8 @@ def _is_ordinary(subscription: Subscription) -> bool:
         return False
     if not (name and text and language and scope) or len(name) > LONGEST_NAME or text.endswith(_FILES):
         return False
-    usual = subscription.entailment is None and subscription.owner is None
+    usual = subscription.entailment is subscription.owner is subscription.initial is None and subscription.key == ()
+    usual = usual and (subscription.notify is None or subscription.notify in NOTIFY)
     return usual and name.isascii() and text.isascii() and language.isascii() and scope.isascii()
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -116,17 +116,27 @@ class OutboxBatch:
         )
 
     @classmethod
-    def of_rows(cls, rows: Sequence[OutboxRow], names: Mapping[int, PublicationName]) -> OutboxBatch:
-        """The batch of sorted rows, and the names of their publications by position."""
+    def of_rows(
+        cls,
+        rows: Sequence[OutboxRow],
+        names: Mapping[int, PublicationName],
+        undecided: tuple[PairReason, ...] = (),
+        awaited: tuple[PairReason, ...] = (),
+    ) -> OutboxBatch:
+        """The batch of sorted rows and pairs; `names`: of their publications by position."""
         texts = [row.bindings.encode() for row in rows]
         return cls(
-            tuple(names[position] for position in sorted({row.position for row in rows})),
+            tuple(
+                names[each] for each in sorted({row[0] for row in rows} | {pair[0] for pair in (*undecided, *awaited)})
+            ),
             np.array([row.position for row in rows], np.int64),
             np.array([row.registration for row in rows], np.int64),
             np.array([row.change for row in rows], np.uint8),
             np.arange(len(rows), dtype=np.int32),
             np.cumsum([0, *map(len, texts)], dtype=np.int64),
             np.frombuffer(b"".join(texts), np.uint8),
+            undecided,
+            awaited,
         )
 
     @classmethod
@@ -145,25 +155,32 @@ class OutboxBatch:
             tuple(pair for batch in ordered for pair in batch.awaited),
         )
 
-    def beside(self, other: OutboxBatch) -> OutboxBatch:
-        """One batch of two that may have rows and pairs of the same publications, but none in both."""
-        if not self.publications or not other.publications:
-            return self if self.publications else other
-        names = {each.position: each for each in (*self.publications, *other.publications)}
-        position = np.concatenate([self.position, other.position])
-        registration = np.concatenate([self.registration, other.registration])
-        sheet, offsets, bindings = join_sheets([(each.sheet, each.offsets, each.bindings) for each in (self, other)])
+    @classmethod
+    def merged(cls, batches: Sequence[OutboxBatch]) -> OutboxBatch:
+        """One batch of several that have different pairs, of the same publications or of others."""
+        some = [batch for batch in batches if batch.publications]
+        if len(some) <= 1:
+            return some[0] if some else NOTHING
+        names = {name.position: name for batch in some for name in batch.publications}
+        position = np.concatenate([batch.position for batch in some])
+        registration = np.concatenate([batch.registration for batch in some])
+        sheet, offsets, text = join_sheets([(batch.sheet, batch.offsets, batch.bindings) for batch in some])
         order = np.lexsort((registration, position))
-        return OutboxBatch(
-            tuple(names[each] for each in sorted(names)),
+        undecided = tuple(sorted(pair for batch in some for pair in batch.undecided))
+        awaited = tuple(sorted(pair for batch in some for pair in batch.awaited))
+        used = {*distinct(position[order]), *(pair.position for pair in (*undecided, *awaited))}
+        if not used:
+            return NOTHING
+        return cls(
+            tuple(names[each] for each in sorted(used)),
             position[order],
             registration[order],
-            np.concatenate([self.change, other.change])[order],
+            np.concatenate([batch.change for batch in some])[order],
             sheet[order],
             offsets,
-            bindings,
-            tuple(sorted((*self.undecided, *other.undecided), key=lambda pair: pair[:2])),
-            self.awaited + other.awaited,
+            text,
+            undecided,
+            awaited,
         )
 
     def between(self, after: int, upto: int) -> OutboxBatch:
@@ -182,6 +199,16 @@ class OutboxBatch:
     def only(self, kept: NDArray[np.bool_]) -> OutboxBatch:
         """Only those rows, with all publications; no pairs."""
         return self._rows(kept, self.publications, (), ())
+
+    def row_pairs(self) -> Iterator[tuple[int, int]]:
+        """Position and registration of each row."""
+        return zip(self.position.tolist(), self.registration.tolist(), strict=True)
+
+    def pairs(self, wanted: Callable[[tuple[int, int]], bool]) -> OutboxBatch:
+        """Only the wanted pairs (position, registration)."""
+        kept = self.only(np.array([wanted(pair) for pair in self.row_pairs()], np.bool_))
+        undecided = tuple(pair for pair in self.undecided if wanted(pair[:2]))
+        return replace(kept, undecided=undecided, awaited=tuple(pair for pair in self.awaited if wanted(pair[:2])))
 
     def _rows(
         self,

@@ -14,10 +14,11 @@ from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_
 from triplecast.errors import FolderLocked, StorageFault
 from triplecast.model.answers import bounded_reason
 from triplecast.model.open_rows import PairReason
-from triplecast.outbox.batch import OutboxBatch, OutboxRow, PublicationName
+from triplecast.outbox.batch import OutboxBatch
 from triplecast.outbox.chunk import CHUNK_BYTES
 from triplecast.outbox.chunks import Chunked, ChunkWriter, chunks_of, digests_by_position, kept_digests
 from triplecast.outbox.distinct import KnownNumbers
+from triplecast.outbox.heard import Heard, Hearers
 from triplecast.outbox.notification import Names
 from triplecast.outbox.pruning import prune, prune_undecided
 from triplecast.outbox.reader import DATABASE, END, OutboxReader, check_mark, nobody_else
@@ -32,7 +33,7 @@ from triplecast.outbox.tables import (
     fields_checksum,
     first_open,
     read_open_pairs,
-    read_rows,
+    read_publications,
     release,
     write_open_pairs,
     write_rows,
@@ -54,6 +55,8 @@ class Committed(NamedTuple):
     """Rows that were given and not recorded: committed before, or of pairs that are not open."""
     differing: tuple[int, ...]
     """Positions committed before whose rows now differ from the first ones, which stay (semantics 9.6)."""
+    told: OutboxBatch
+    """What was given, but of who wants to hear what is new only what was recorded now."""
 
 
 class Outbox(OutboxReader):
@@ -69,6 +72,7 @@ class Outbox(OutboxReader):
         super().__init__(database, check_writer)
         self._end: EndMark | None = None
         self._chunk_writer = ChunkWriter(database)
+        self._heard = Heard(database)
         self._state = self._next = self._durable = State()
         """How far everything has come; what the transaction under way has written; and what was synced last."""
         self._unsynced = 0
@@ -140,13 +144,15 @@ class Outbox(OutboxReader):
         after: int | None = None,
         open: Sequence[OpenPart] = (),
         replayed: bool = False,
+        hearers: Hearers | None = None,
     ) -> Committed:
         """Record what is decided without operators of publications up to `upto`, in one synced transaction.
 
         `batch` holds all of it for publications beyond `after` (default: from its first one on), so that one which had
         rows and has none now differs. Its `awaited` pairs are open: `settle` records what becomes of them, `open` is
         what is known of them. Later rows of the same registrations are withheld until then, so that a subscriber gets
-        the publications in order. Raises ValueError for a row beyond `upto`.
+        the publications in order. Of registrations among the `hearers`, solutions that they were told are left out.
+        Raises ValueError for a row beyond `upto`.
 
         `replayed` says that who opens the folder commits again what is not there: then `UNSYNCED` commits share a sync,
         and where there is nothing to record nothing is written before. What is pending or undecided is synced always.
@@ -155,7 +161,7 @@ class Outbox(OutboxReader):
         synced = not replayed or bool(batch.awaited or batch.undecided) or self._unsynced >= UNSYNCED
         with self._database.lock:
             if not synced and not batch.publications and self._pass_over(upto, after):
-                return Committed(self._state.sequence + 1, self._state.sequence, 0, ())
+                return Committed(self._state.sequence + 1, self._state.sequence, 0, (), batch)
             with self._write(synced):
                 state = self.state
                 new = batch.between(state.told, upto)
@@ -166,7 +172,8 @@ class Outbox(OutboxReader):
                     waiting = waiting | {registration for _, registration in pairs}
                 known = self._write_named(new, new.undecided, names)
                 kept = self._withhold(new, waiting) if waiting else new
-                chunks = chunks_of(kept, digests_by_position(new))
+                recorded, told = self._heard.leave_out(kept, batch, hearers)
+                chunks = chunks_of(recorded, digests_by_position(new))
                 last = self._write_chunks(state, chunks, max(state.told, upto), bool(waiting))
             self._known.add(known)
             self._open = waiting
@@ -175,9 +182,11 @@ class Outbox(OutboxReader):
             if pairs:
                 reach("outbox.some-wait")
             differing = self._differing(batch, after, min(state.told, upto))
-            return Committed(state.sequence + 1, last, len(batch.position) - len(new.position), differing)
+            return Committed(state.sequence + 1, last, len(batch.position) - len(new.position), differing, told)
 
-    def settle(self, batch: OutboxBatch, upto: int, names: Names, after: int = 0) -> Committed:
+    def settle(
+        self, batch: OutboxBatch, upto: int, names: Names, after: int = 0, hearers: Hearers | None = None
+    ) -> Committed:
         """Record what became of the pending pairs of publications at positions in (`after`, `upto`], in one synced
         transaction: rows, undecided pairs, or nothing.
 
@@ -201,13 +210,16 @@ class Outbox(OutboxReader):
                 known = self._write_named(mine, undecided, names)
                 released = release(self._database, registrations, first)
                 now = self._withhold(mine, first.keys()) if first else mine
-                chunks = self._late_chunks(sorted([*now.rows(), *released]), batch)
+                rows = sorted([*now.rows(), *released])
+                free = OutboxBatch.of_rows(rows, read_publications(self._database, batch.publications, released))
+                recorded, told = self._heard.leave_out(free, batch, hearers)
+                chunks = self._late_chunks(recorded)
                 last = self._write_chunks(state, chunks, state.told, bool(self._open))
             self._known.add(known)
             self._open -= {*registrations} - first.keys()
             self._mark()
             reach("outbox.committed")
-            return Committed(state.sequence + 1, last, len(batch.position) - len(mine.position), ())
+            return Committed(state.sequence + 1, last, len(batch.position) - len(mine.position), (), told)
 
     def sync(self) -> None:
         """Write and sync what waits for it."""
@@ -243,6 +255,13 @@ class Outbox(OutboxReader):
             ((pairs,),) = self._database.ask("SELECT count(*) FROM undecided WHERE position <= ?", (upto,))
             self._write_state(prune_undecided(self._database, self.state, upto))
         return int(pairs)
+
+    def forget_heard(self, over: Callable[[Sequence[int]], Sequence[int]]) -> None:
+        """Forget which solutions those registrations were told that are `over` and will be told nothing more."""
+        if ended := over(self._heard.registrations()):
+            with self._write():
+                self._heard.forget(ended)
+                self._write_state(self._state)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -280,6 +299,7 @@ class Outbox(OutboxReader):
                     yield
             except BaseException:
                 self._chunk_writer.forget()
+                self._heard.forget_counts()
                 raise
             self._state = self._next
             self._unsynced += 1
@@ -334,14 +354,10 @@ class Outbox(OutboxReader):
         self._write_publications(batch, {row.position for row in rows})
         return batch.only(~behind)
 
-    def _late_chunks(self, rows: Sequence[OutboxRow], batch: OutboxBatch) -> Iterator[Chunked]:
-        """The chunks of rows that are recorded as pending pairs are settled: of `batch`, or withheld before."""
-        names = {name.position: name for name in batch.publications}
-        for position in sorted({row.position for row in rows} - names.keys()):
-            (found,) = read_rows(self._database, "publication", "WHERE position = ?", (position,))
-            names[position] = PublicationName(*found)
-        if rows:
-            for piece in OutboxBatch.of_rows(rows, names).cut(CHUNK_BYTES):
+    def _late_chunks(self, batch: OutboxBatch) -> Iterator[Chunked]:
+        """The chunks of rows that are recorded as pending pairs are settled, or were withheld before."""
+        if len(batch.position):
+            for piece in batch.cut(CHUNK_BYTES):
                 yield Chunked.of(piece, np.zeros(len(piece.publications), np.uint64), late=True)
 
     def _write_publications(self, batch: OutboxBatch, positions: Container[int]) -> None:

@@ -283,7 +283,8 @@ def check_rows(database: SqliteFile, pruned: int, sequence: int) -> None:
     row needs and that is missing.
     """
     where = database.where
-    for table in FIELDS:
+    there = {name for (name,) in database.ask("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for table in FIELDS.keys() & there:
         for _ in read_rows(database, table, "", ()):
             pass
     last, known = 0, check_names(database)

@@ -14,7 +14,7 @@ from types import MappingProxyType, NoneType
 from typing import Any, NamedTuple, Self
 
 from triplecast.errors import StorageFault
-from triplecast.outbox.batch import OutboxRow
+from triplecast.outbox.batch import OutboxRow, PublicationName
 from triplecast.sqlite import Format, SqliteFile
 
 Value = int | str | bytes | None
@@ -28,6 +28,7 @@ FIELDS = MappingProxyType(
         "open_pair": "position, registration",
         "withheld": "position, registration, change, bindings",
         "open_part": "upto, after, format, body",
+        "heard": "registration, digest, position",
     }
 )
 """What `fields_checksum` is of, by table; chunks have checksums of their own (`outbox.chunks`)."""
@@ -218,6 +219,17 @@ def end_pairs(database: SqliteFile, pairs: Sequence[Pair]) -> None:
     )
 
 
+def read_publications(
+    database: SqliteFile, known: Iterable[PublicationName], rows: Iterable[OutboxRow]
+) -> dict[int, PublicationName]:
+    """The publications that are `known`, and those of rows that were withheld, by position."""
+    names = {name.position: name for name in known}
+    for position in sorted({row.position for row in rows} - names.keys()):
+        (found,) = read_rows(database, "publication", "WHERE position = ?", (position,))
+        names[position] = PublicationName(*found)
+    return names
+
+
 def first_open(database: SqliteFile, registrations: Collection[int]) -> dict[int, int]:
     """Return the position of the first pending pair of each of `registrations` that has one."""
     found = _of_registrations(database, "SELECT registration, min(position) FROM open_pair", registrations)
@@ -250,6 +262,15 @@ OUTBOX = Format(
     version=2,
     former=0x54434F31,
     repair=RESTORE,
+    added=MappingProxyType(
+        {
+            "heard": """
+CREATE TABLE heard(
+    registration INTEGER NOT NULL, digest BLOB NOT NULL, position INTEGER NOT NULL, crc INTEGER NOT NULL,
+    PRIMARY KEY (registration, digest)) WITHOUT ROWID""",
+            "heard_age": "CREATE INDEX heard_age ON heard(registration, position)",
+        }
+    ),
     schema=f"""
 CREATE TABLE state(
     one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, told INTEGER NOT NULL, progress INTEGER NOT NULL,
@@ -281,4 +302,5 @@ CREATE TABLE open_part(
 )
 """``state``: see `State`. ``chunk``: notifications; ``publication``: what undecided pairs and withheld rows are of.
 ``open_pair``: pairs whose operators have not answered yet; ``withheld``: decided rows that follow a pending pair of
-their registration; ``open_part``: what is known of pending pairs, by range of positions."""
+their registration; ``open_part``: what is known of pending pairs, by range of positions; ``heard``: solutions that
+registrations were told which want to hear each once (`outbox.heard`)."""

@@ -123,7 +123,7 @@ def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices
     """Plan the next batch, as far as journal, index and batch size allow; None where nothing may be matched yet."""
     if horizon is None:
         return None
-    head, first = journal.head(), journal.next_publication(after)
+    head, first = journal.head(), journal.next_document(after)
     end = next_end(after, first, head, journal.next_registry_change(max(horizon.covers, after)), horizon.batch)
     if end == after:
         return None

@@ -302,7 +302,7 @@ class _Run:
         any other event, or a pending pair whose operators were not tried in this run."""
         if self._journal.has_repository_scope and self._outbox.told < self._journal.head():
             return True
-        beyond = self._journal.publications(self._outbox.told, self._journal.head(), 1)
+        beyond = self._journal.documents(self._outbox.told, self._journal.head(), 1)
         return bool(beyond) or self.sink.has_pending()
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from triplecast.crash_points import reach
 from triplecast.driver import Driver
-from triplecast.engine.answers import batch_of_answers
+from triplecast.engine.answers import answers_batch
 from triplecast.errors import TriplecastError
 from triplecast.incremental import EventAnswers
 from triplecast.model.match import ANSWER_LIMITS, Learnt, MatchStats
@@ -148,7 +148,7 @@ class Sink:
             batch, self._left = batch.between(after, reached), Left(reached, rows_upto, reached - max(after, told))
             upto = reached
         if changes.publications:  # what was told before is not asked again
-            batch, after = batch.between(told, upto).beside(changes), max(after, told)
+            batch, after = OutboxBatch.merged([batch.between(told, upto), changes]), max(after, told)
         parts = sorted(part for row in rows for part in parts_of(row) if told <= part.after and part.upto <= upto)
         committed = self.driver.commit(batch, upto, after, parts)
         work = self._count(rows, committed)
@@ -164,7 +164,7 @@ class Sink:
             end = min(upto, reached + EVENTS_AT_ONCE)
             answers = self._answers(reached, end)
             size += sum(len(each.added) + len(each.removed) for event in answers for each in event.changed)
-            found.append(batch_of_answers(answers))
+            found.append(answers_batch(answers))
             reached = end
         return OutboxBatch.joined(found), reached
 

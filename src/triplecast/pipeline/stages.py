@@ -19,11 +19,13 @@ from triplecast.kernels.compiling import FIRST, is_compiled, warm
 from triplecast.match import Matcher
 from triplecast.model.match import MatchStats
 from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
-from triplecast.model.stored_rows import FORMAT, write_open_rows
+from triplecast.model.publication import Publication
+from triplecast.model.stored_rows import FORMAT
 from triplecast.operators.asking import Asker, settle_stored
-from triplecast.outbox import OpenPart, OutboxBatch
+from triplecast.outbox import OutboxBatch
 from triplecast.pipeline.readers import journal_reader, outbox_reader
 from triplecast.pipeline.rows import to_arrow, to_rows
+from triplecast.telling import OpenEvents, Telling
 
 ANSWERS_AT_ONCE = 32 << 20
 """Bytes of answers after which a slice leaves its other publications to another job."""
@@ -69,26 +71,28 @@ def match_slice(stage: Stage, slice: MatchSlice) -> Iterator[pa.RecordBatch]:
     one row at least."""
     after, upto, manifest = slice
     journal, matcher = journal_reader(stage.folder), _matcher(stage.operators)
+    telling = Telling(journal, matcher)
     snapshot = open_snapshot(SegmentFolder(stage.folder / INDEX), manifest)
-    any_sent, sent = False, 0
-    start = after
-    while True:
-        publications = journal.publications(start, upto, CHUNK, BYTES_AT_ONCE)
-        if not publications and any_sent:
-            return
-        taxonomies = journal.taxonomies(start, publications[-1].position if publications else upto)
+    sent, start = 0, after
+    while events := journal.documents(start, upto, CHUNK, BYTES_AT_ONCE):
+        publications = [each for each in events if isinstance(each, Publication)]
+        taxonomies = journal.taxonomies(start, events[-1].position)
         for of, matched in matcher.match_pieces(snapshot, publications, taxonomies):
-            parts: list[OpenPart] = []
-            first, start = start, of[-1].position if of else upto
-            if matched.open.pairs:
-                parts = [OpenPart(first, start, FORMAT, write_open_rows(matched.open, stage.operators.grammar))]
-            reach("pipeline.batch-matched")
-            yield from to_rows(OutboxBatch.of(of, matched), after, upto, matched.stats, open=parts)
-            sent += len(matched.bindings)
+            end = of[-1].position if len(of) and of[-1] is not publications[-1] else events[-1].position
+            some = [each for each in events if start < each.position <= end]
+            found, stats = OutboxBatch.of(of, matched), matched.stats
+            for told in telling.tell(snapshot, some, found):
+                waiting = OpenEvents.between(start, told.upto, some, matched, found)
+                parts = waiting.parts(stage.operators)
+                reach("pipeline.batch-matched")
+                yield from to_rows(told.batch, after, upto, stats, open=parts)
+                start, stats = told.upto, MatchStats()
+                sent += len(told.batch.bindings)
             if sent > ANSWERS_AT_ONCE:
                 yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats(), left=start)
                 return
-        any_sent = True
+    if start == after:
+        yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats())
 
 
 def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
@@ -97,21 +101,23 @@ def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
     pending = outbox_reader(stage.folder).pending(asked.positions[0] - 1, len(asked.positions))
     stored = [part.body for part in pending.parts if part.format == FORMAT]
     journal, matcher, asker = journal_reader(stage.folder), _matcher(stage.operators), _asker(stage)
+    telling = Telling(journal, matcher)
     snapshot = open_snapshot(SegmentFolder(stage.folder / INDEX), asked.manifest)
     asker.forget_ended(snapshot)
     left = list(asked.positions)
     while left:
         wanted = set(left)
-        found = journal.publications(left[0] - 1, left[-1], CHUNK, BYTES_AT_ONCE)
+        found = journal.documents(left[0] - 1, left[-1], CHUNK, BYTES_AT_ONCE)
         first, last = left[0] - 1, found[-1].position
-        publications = [each for each in found if each.position in wanted]
         left = [position for position in left if position > last]
         taxonomies, known = journal.taxonomies(first, last), journal.answers(first, last, stage.operators)
-        pairs = [pair for pair in pending.pairs if pair[0] in wanted and pair[0] <= last]
-        for of, settled in settle_stored(asker, matcher, snapshot, stored, pairs, publications, taxonomies, known):
-            batch, work = OutboxBatch.of(of, settled.matched), settled.matched.stats
+        waiting = OpenEvents(first, last, [each for each in found if each.position in wanted])
+        pairs = {pair for pair in pending.pairs if pair[0] in wanted and pair[0] <= last}
+        mine, publications = waiting.of_publications(pairs), waiting.publications
+        settled = settle_stored(asker, matcher, snapshot, stored, mine, publications, taxonomies, known)
+        for told in telling.tell_settled(snapshot, waiting, settled, pairs, asker):
             reach("pipeline.operators-asked")
-            yield from to_rows(batch, asked.after, asked.upto, work, settled.results, settled.learnt)
+            yield from to_rows(told.batch, asked.after, asked.upto, told.stats, told.results, told.learnt)
 
 
 def load_stages(stage: Stage, number: int) -> Iterator[pa.RecordBatch]:

@@ -35,8 +35,11 @@ from triplecast.model.subscription import PUBLICATION, REPOSITORY, Registration,
 from triplecast.operators.asking.argument_checks import shared_checker
 from triplecast.query_warnings import find_warnings
 from triplecast.registry.bulk import paused_collection
+from triplecast.registry.hearing import settle_hearing
 from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
+from triplecast.registry.rule_bindings import bind_all
 from triplecast.registry.taxonomy_warnings import concerns_taxonomy, warn_taxonomy
+from triplecast.schema import NO_SCHEMA, RdfSchema
 
 WARNINGS_SHOWN = 20
 """Most warnings that are shown of many subscriptions."""
@@ -133,6 +136,7 @@ def examine(
         compiled = compile_subscription(subscription, operators)
         shared = _describe(subscription, compiled, datasets)
         admission = shared.admission
+        subscription = settle_hearing(subscription, compiled.template.query)
         if subscription.scope == REPOSITORY:
             admission = _in_repository(admission, compile_standing(compiled))
         more = find_warnings(compiled.template, compiled.constants, operators)
@@ -326,6 +330,7 @@ def admit_all(
     datasets: bool = True,
     operators: OperatorSet = NO_OPERATORS,
     has_taxonomy: bool | None = None,
+    schema: RdfSchema = NO_SCHEMA,
 ) -> Admitted:
     """The valid subscriptions of some files; the files' faults first, then those of the queries (`examine`)."""
     is_loaded = None if has_taxonomy is None else lambda: has_taxonomy
@@ -334,12 +339,15 @@ def admit_all(
     warnings: list[str] = []
     kinds: Counter[tuple[str, str]] = Counter()
     with paused_collection(len(loaded.subscriptions)):
-        for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
+        bound = bind_all(loaded.subscriptions, lambda: schema)
+        for written, subscription, place in zip(loaded.subscriptions, bound, loaded.places, strict=True):
             try:
+                if not isinstance(subscription, Subscription):
+                    raise subscription
                 _refuse_offline(subscription)
                 admission = examine(subscription, datasets, operators, has_taxonomy=is_loaded).admission
-            except (QuerySyntaxError, QueryRefused) as error:
-                faults.append(fault_of(error, subscription.name, place))
+            except (QuerySyntaxError, QueryRefused, InputError) as error:
+                faults.append(fault_of(error, written.name, place))
                 continue
             taken.append(subscription)
             kinds[admission.cost, admission.decider] += 1

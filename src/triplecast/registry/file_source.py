@@ -168,8 +168,10 @@ class FileSource:
         wanted: list[AdmittedSubscription | Refusal] = []
         places: list[str] = []
         subscriptions: list[Subscription] = []
-        for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
-            name = subscription.name
+        bound = self._registry.bind(loaded.subscriptions)
+        for written, taken, place in zip(loaded.subscriptions, bound, loaded.places, strict=True):
+            name = written.name
+            subscription = taken if isinstance(taken, Subscription) else written
             live, before = self._live.get(name), self._refused.get(name)
             if live is not None and is_same(live.subscription, subscription):
                 continue
@@ -179,7 +181,7 @@ class FileSource:
             if before is not None and before.candidate is not None and before.subscription == subscription:
                 found: AdmittedSubscription | Refusal = before.candidate
             else:
-                found = self._registry.examine(subscription)
+                found = self._registry.examine(taken) if isinstance(taken, Subscription) else taken
             wanted.append(found._replace(replaces=live) if isinstance(found, AdmittedSubscription) else found)
             places.append(place)
             subscriptions.append(subscription)
@@ -240,5 +242,9 @@ def until_fixed(fault: SubscriptionFault) -> SubscriptionFault:
 
 
 def is_same(one: Subscription, other: Subscription) -> bool:
-    """Equality that is quick where, as nearly always, both are one object."""
-    return one is other or one == other
+    """Whether a registered subscription and one of a file say the same, which is quick where, as nearly always, both
+    are one object. What the file leaves to its query's comment, or to nobody, is as it was registered."""
+    if one is other or one == other:
+        return True
+    notify, initial, key = other.notify or one.notify, other.initial or one.initial, other.key or one.key
+    return one == replace(other, notify=notify, initial=initial, key=key)

@@ -35,9 +35,7 @@ QUERY_BYTES = 4 << 20
 LINES_BYTES = 256 << 20
 """Of a ``.jsonl`` file."""
 _KNOWN = (*LANGUAGES, LINES)
-_LATER = (".rule",)
-"""Of languages that are still to come: their files are read, and refused by name."""
-_TAKEN = ", ".join(extension for extension in _KNOWN if extension not in _LATER)
+_TAKEN = ", ".join(_KNOWN)
 """The extensions that messages name."""
 _PIECE = 1 << 20
 

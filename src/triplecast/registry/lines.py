@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from triplecast.model.printable import printable_name
 from triplecast.model.subscription import Subscription
 
-_FIELDS = frozenset({"id", "language", "text", "entailment", "scope", "owner"})
+_FIELDS = frozenset({"id", "language", "text", "entailment", "scope", "owner", "notify", "initial", "key"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,8 @@ def subscription_of(fields: object, place: str) -> Subscription | SubscriptionFa
             place, "is no JSON object", 'write one object a line: {"id": …, "language": …, "text": …}'
         )
     name, text, language = fields.get("id"), fields.get("text"), fields.get("language", "sparql")
-    entailment, scope, owner = fields.get("entailment"), fields.get("scope", "publication"), fields.get("owner")
+    notify, initial, key = fields.get("notify"), fields.get("initial"), fields.get("key", [])
+    entailment, scope, owner = fields.get("entailment"), fields.get("scope", ""), fields.get("owner")
     if (
         type(name) is str
         and name
@@ -101,14 +102,18 @@ def subscription_of(fields: object, place: str) -> Subscription | SubscriptionFa
         and type(scope) is str
         and (entailment is None or type(entailment) is str)
         and (owner is None or type(owner) is str)
+        and (notify is None or type(notify) is str)
+        and (initial is None or type(initial) is str)
+        and type(key) is list
+        and all(type(each) is str for each in key)
         and fields.keys() <= _FIELDS
     ):
         try:
-            f"{name}{text}{language}{scope}{entailment}{owner}".encode()
+            f"{name}{text}{language}{scope}{entailment}{owner}{notify}{initial}{key}".encode()
         except UnicodeEncodeError:
             hint = "write both halves, or the character itself"
             return SubscriptionFault(place, f"{printable_name(name[:200])}: holds half a surrogate pair", hint)
-        return Subscription(name, text, language, scope, entailment, owner)
+        return Subscription(name, text, language, scope, entailment, owner, notify, initial, tuple(key))
     return _wrong_field(fields, place)
 
 
@@ -124,7 +129,10 @@ def _wrong_field(fields: dict[str, Any], place: str) -> SubscriptionFault:
             return SubscriptionFault(place, f"{named}has no field {field!r}", f"add {field!r}, a string")
     if name == "":
         return SubscriptionFault(place, "has an empty id", "give it an id of its own")
-    wrong = next(field for field in sorted(fields) if type(fields[field]) is not str)
+    key = fields.get("key", [])
+    if type(key) is not list or not all(type(each) is str for each in key):
+        return SubscriptionFault(place, f"{named}the field 'key' is no list of strings", 'write ["item"]')
+    wrong = next(field for field in sorted(fields) if type(fields[field]) is not str and field != "key")
     return SubscriptionFault(place, f"{named}the field {wrong!r} is no string", "write it as a JSON string")
 
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.journal import JournalFile, time_text
+from triplecast.languages.rule_given import as_written
 from triplecast.model.operators import OperatorSet
-from triplecast.model.subscription import Registration
+from triplecast.model.subscription import INITIAL, Registration
 from triplecast.registry.admission import admit
 
 PAGE_CHARACTERS = 4 << 20
@@ -30,6 +31,10 @@ class LiveSubscription:
     owner: str | None
     scope: str
     entailment: str | None
+    notify: str
+    """What it wants to hear; `initial` and `key` as it was subscribed."""
+    initial: str
+    key: tuple[str, ...]
     cost: str
     """As in `Subscribed`; ``refused`` for one of another version of Triplecast that this one cannot evaluate."""
     warnings: tuple[str, ...]
@@ -92,10 +97,13 @@ def _listed(found: Registration, end: int | None, operators: OperatorSet) -> Liv
         subscription.name,
         int(found.id),
         subscription.language,
-        subscription.text,
+        as_written(subscription.text) if subscription.language == "rule" else subscription.text,
         subscription.owner,
         subscription.scope,
         subscription.entailment,
+        subscription.hears,
+        subscription.initial or INITIAL[0],
+        subscription.key,
         cost,
         warnings,
         None if end is None else time_text(end),

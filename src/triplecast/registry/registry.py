@@ -29,6 +29,7 @@ from triplecast.model.subscription import (
 from triplecast.registry.admission import AdmittedSubscription, examine
 from triplecast.registry.listing import LiveSubscription, list_live
 from triplecast.registry.quota import Holdings, check_quota
+from triplecast.registry.rule_bindings import bind_all
 from triplecast.registry.upkeep import IndexUpkeep
 
 Refusal = QuerySyntaxError | QueryRefused | InputError
@@ -82,6 +83,25 @@ class Registry:
         self._holdings = Holdings(journal, index.opened)
         self.lock = RLock()
         """Held over each change of the registry and of the index."""
+
+    def bind(self, subscriptions: Sequence[Subscription], named: bool = True) -> list[Subscription | Refusal]:
+        """The subscriptions with their rules bound to the schema and to each other and those that are live, or why one
+        cannot be."""
+        return bind_all(subscriptions, self._journal.schema, self._find_live, REPOSITORY, named)
+
+    def bind_preview(self, subscription: Subscription) -> Subscription:
+        """A subscription that is not to be registered, bound. Raises why it cannot be."""
+        (found,) = self.bind([subscription], named=False)
+        if isinstance(found, Subscription):
+            return found
+        raise found
+
+    def examine_all(
+        self, subscriptions: Sequence[Subscription], named: bool = True
+    ) -> list[AdmittedSubscription | Refusal]:
+        """`bind` them, and `examine` each."""
+        bound = self.bind(subscriptions, named)
+        return [self.examine(each, named) if isinstance(each, Subscription) else each for each in bound]
 
     def examine(self, subscription: Subscription, named: bool = True) -> AdmittedSubscription | Refusal:
         """Check what depends on the subscription alone; unless it is `named`, it gets a free id as it is registered.
@@ -150,6 +170,16 @@ class Registry:
             end = self._journal.renew(self._own(source, id, ticket).id, lease)
         return None if end is None else time_text(end)
 
+    def resync(self, source: str, id: str, ticket: str | None) -> int:
+        """Have the present answer of the live subscription `id` told again; the journal position. Raises what
+        `unsubscribe` raises, and `InputError` for one of publication scope."""
+        with self.lock:
+            found = self._own(source, id, ticket)
+            if found.subscription.scope != REPOSITORY:
+                what = f"subscription {id!r} is asked of each publication alone: it has no present answer"
+                raise InputError(what, f'subscribe with scope="{REPOSITORY}"')
+            return self._journal.resync(found.id)
+
     def live(self, id: str) -> Registration:
         """The live subscription `id`. Raises `InputError` where there is none."""
         found = self._journal.live_registration(id)
@@ -181,6 +211,10 @@ class Registry:
             return self.index.update()
 
     # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _find_live(self, id: str) -> Subscription | None:
+        found = self._journal.live_registration(id)
+        return None if found is None else found.subscription
 
     def _name(self, candidates: dict[int, AdmittedSubscription]) -> None:
         """Give an id to those that have none."""

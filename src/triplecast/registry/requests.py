@@ -10,7 +10,7 @@ from triplecast.driver import check_progress
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError, StorageFault, TriplecastError
 from triplecast.journal import Clock, Journal, JournalFile, system_clock
 from triplecast.model.operators import OperatorSet
-from triplecast.model.subscription import API, FOREVER, Lease, read_lease
+from triplecast.model.subscription import API, FOREVER, Lease, Subscription, read_lease
 from triplecast.outbox import Outbox, OutboxReader
 from triplecast.registry.admission import AdmittedSubscription
 from triplecast.registry.lines import SubscriptionFault, subscription_of
@@ -93,14 +93,14 @@ class Requests:
         if not isinstance(wanted, list):
             raise InputError("'subscriptions' is no list", 'send [{"id": …, "text": …}]')
         lease = _lease_of(fields)
+        found = [_subscription_of(each, number) for number, each in enumerate(wanted)]
+        admitted = iter(self._registry.examine_all([each for each in found if isinstance(each, Subscription)]))
         candidates: list[AdmittedSubscription | Refusal] = []
-        for number, each in enumerate(wanted):
-            given = {"id": "new", **each} if isinstance(each, dict) else each
-            found = subscription_of(given, f"subscriptions[{number}]")
-            if isinstance(found, SubscriptionFault):
-                candidates.append(InputError(f"{found.place} {found.reason}", found.hint))
-            else:
-                candidates.append(self._registry.examine(found, "id" in each))
+        for each, given in zip(found, wanted, strict=True):
+            candidate = next(admitted) if isinstance(each, Subscription) else each
+            if isinstance(candidate, AdmittedSubscription) and "id" not in given:
+                candidate = candidate._replace(named=False)
+            candidates.append(candidate)
         outcomes = self._registry.change(API, candidates, lease=lease, tickets=True)
         return {"outcomes": [_outcome(each) for each in outcomes]}
 
@@ -132,6 +132,12 @@ def answer_by(known: Mapping[str, Callable[[Fields], Answer]], fields: object) -
         return {"error": f"{error.path}: {error.found}", "hint": error.hint}
     except TriplecastError as error:
         return {"error": str(error), "hint": ""}
+
+
+def _subscription_of(fields: object, number: int) -> Subscription | InputError:
+    given = {"id": "new", **fields} if isinstance(fields, dict) else fields
+    found = subscription_of(given, f"subscriptions[{number}]")
+    return InputError(f"{found.place} {found.reason}", found.hint) if isinstance(found, SubscriptionFault) else found
 
 
 def _outcome(outcome: Subscribed | Refusal) -> Answer:

@@ -47,6 +47,10 @@ class Changes(NamedTuple):
         rows, came = self.timeline.rows[start:stop], self.timeline.came[start:stop]
         return Change(self.graphs[event], rows[came == 1], rows[came == 0], self.replaced[event])
 
+    def subjects(self) -> I64:
+        """[n] the subjects of changed triples, maybe several times: `pack` of event and subject."""
+        return self.timeline.event.astype(np.int64) << 32 | self.timeline.rows[:, 0]
+
     def touch(self, event: int) -> bool:
         """Whether an event changed a triple."""
         return bool(self.offsets[event] < self.offsets[event + 1])

@@ -8,7 +8,7 @@ naming a component needs more steps than a document may take, its own labels are
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from triplecast.ingest import GATE
@@ -27,6 +27,17 @@ def document_lines(publication: Publication) -> bytes:
     return b"".join(_name_components(publication.graph, lines.splitlines(keepends=True)))
 
 
+def blank_names(publication: Publication) -> Mapping[str, str]:
+    """The names that blank nodes of a version have in the whole repository, by their labels."""
+    if publication.labels == "none":
+        return {}
+    lines = _without_graphs(publication.quads) if publication.dataset else publication.quads
+    names: dict[bytes, bytes] = {}
+    for _, found in _named_components(publication.graph, lines.splitlines(keepends=True), []):
+        names.update(found)
+    return {label.decode(): name.decode() for label, name in names.items()}
+
+
 def _without_graphs(quads: bytes) -> bytes:
     """The triples of N-Quads lines, each once."""
     triples: dict[bytes, None] = {}
@@ -40,9 +51,18 @@ def _without_graphs(quads: bytes) -> bytes:
 
 def _name_components(graph: str, lines: list[bytes]) -> list[bytes]:
     named: list[bytes] = []
+    for component, names in _named_components(graph, lines, named):
+        named += rename(component, names)
+    return named
+
+
+def _named_components(
+    graph: str, lines: list[bytes], others: list[bytes]
+) -> Iterator[tuple[list[bytes], dict[bytes, bytes]]]:
+    """The lines of each component, and the names of its nodes by their labels; other lines go to `others`."""
     occurrences: Counter[bytes] = Counter()
     left = DOCUMENT_STEPS
-    for component in _components(lines, named):
+    for component in _components(lines, others):
         found, taken = names_within(component, min(left, GATE.canonical_steps))
         left -= taken
         form = found or {node: node for node in sorted({node for line in component for node in _nodes(line)})}
@@ -50,8 +70,7 @@ def _name_components(graph: str, lines: list[bytes]) -> list[bytes]:
         text = b"".join(sorted(rename(component, form)))
         digest = sha256(b"%b\n%d\n%b" % (graph.encode(), occurrences[text], text)).hexdigest()[:32].encode()
         occurrences[text] += 1
-        named += rename(component, {node: b"_:b%bn%d" % (digest, number) for node, number in names.items()})
-    return named
+        yield component, {node: b"_:b%bn%d" % (digest, number) for node, number in names.items()}
 
 
 def _components(lines: list[bytes], others: list[bytes]) -> Iterable[list[bytes]]:

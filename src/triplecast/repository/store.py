@@ -19,6 +19,7 @@ from triplecast.kernels.timeline import (
     Timeline,
     follow_predicate,
     replace_documents,
+    stayed_subjects,
     timeline_of,
 )
 from triplecast.kernels.triples import ANY, NOWHERE
@@ -129,10 +130,19 @@ class Store:
 
     def hold(self, event: int) -> HeldChange:
         """Note from now on what differs from the state before an event of the last run, until `drop`."""
-        held = HeldChange()
-        for number in range(event, len(self._changes.graphs)):
-            held.take(self._changes.of(number))
+        held = self._net(event, len(self._changes.graphs) - 1)
         self._held.append(held)
+        return held
+
+    def change(self, first: int, last: int) -> Change | None:
+        """What several events of the last run changed together; None where that is too much."""
+        held = self._net(first, last)
+        return None if held.is_lost else Change(ANY, *held.triples(), None)
+
+    def _net(self, first: int, last: int) -> HeldChange:
+        held = HeldChange()
+        for number in range(first, last + 1):
+            held.take(self._changes.of(number))
         return held
 
     def drop(self, held: HeldChange) -> None:
@@ -172,6 +182,10 @@ class Store:
     def follow(self, keys: I64, predicate: int, backward: bool, room: int, most: int) -> Reached:
         """As `follow_predicate`, of the last run."""
         return follow_predicate(self._stored, self._live, self._timeline, keys, predicate, backward, room, most)
+
+    def stayed(self, keys: I64) -> I64:
+        """As `stayed_subjects`, of the last run."""
+        return stayed_subjects(self._stored, self._live, self._timeline, keys)
 
     @property
     def _timeline(self) -> Timeline:

@@ -87,7 +87,9 @@ def test_files_that_are_no_documents_are_named_and_counted(desk: Path, capsys: p
     (desk / "subscriptions" / "more.sql").write_text("ASK { ?s ?p ?o }")
     assert match(desk) == 0
     told = capsys.readouterr().err.splitlines()
-    assert told[0].endswith("among the subscriptions, which are read from .rq, .sparql, .rdql, .jsonl files: more.sql")
+    assert told[0].endswith(
+        "among the subscriptions, which are read from .rq, .sparql, .rdql, .rule, .jsonl files: more.sql"
+    )
     assert told[-1].endswith("0 subscriptions refused, 8 files skipped")
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pytest
 
 from triplecast.engine import Match
 from triplecast.engine.findings import Findings, Subscriptions
 from triplecast.model.algebra import from_ntriples
-from triplecast.model.match import CHANGES, MatchedBatch, changed_bindings, notification_id
+from triplecast.model.match import CHANGES, changed_bindings, notification_id
 from triplecast.model.operators import NO_OPERATORS
-from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Subscription
+from triplecast.outbox.batch import OutboxBatch, OutboxRow, PublicationName
 
 ONE, TWO = b'[{"x":"<urn:1>"}]', b'[{"x":"<urn:2>"},{"x":"<urn:3>"}]'
 QUERIES = ("SELECT ?x { ?x ?p ?o }", "ASK { ?x ?p ?o }", "CONSTRUCT { ?x a _:b } { ?x ?p ?o }")
@@ -22,20 +21,12 @@ QUERIES = ("SELECT ?x { ?x ?p ?o }", "ASK { ?x ?p ?o }", "CONSTRUCT { ?x a _:b }
 def matches(query: str, ask: bool = False) -> Sequence[Match]:
     """One match of each kind of change, each of a publication of its own."""
     one, two = (b"[{}]", b"[{}]") if ask else (ONE, TWO)
-    of_word = {"added": one, "removed": two, "changed": changed_bindings(one, two)}
+    of_word = {"added": one, "present": one, "removed": two, "changed": changed_bindings(one, two)}
     texts = [of_word[kind.word] for kind in CHANGES]
-    number = np.arange(len(CHANGES), dtype=np.int32)
-    matched = MatchedBatch(
-        publication=number,
-        registration=np.full(len(CHANGES), 7, np.int64),
-        sheet=number,
-        offsets=np.cumsum([0, *map(len, texts)], dtype=np.int64),
-        bindings=np.frombuffer(b"".join(texts), np.uint8),
-        change=number.astype(np.uint8),
-    )
-    publications = [Publication(Position(place), "urn:g", 2, "", b"") for place in range(1, len(CHANGES) + 1)]
+    rows = [OutboxRow(place, 7, number, text.decode()) for place, (number, text) in enumerate(enumerate(texts), 1)]
+    told = OutboxBatch.of_rows(rows, {row.position: PublicationName(row.position, "urn:g", 2, "") for row in rows})
     findings = Findings()
-    findings.add(publications, matched, Subscriptions(matched.registration, lambda _: named(query)), NO_OPERATORS)
+    findings.add(told, Subscriptions(told.registration, lambda _: named(query)), NO_OPERATORS)
     return findings.matches(range(1, len(CHANGES) + 1))
 
 
@@ -46,7 +37,7 @@ def named(query: str) -> Mapping[int, Subscription]:
 def test_a_match_says_what_was_added_and_what_removed() -> None:
     one = [{"x": from_ntriples("<urn:1>")}]
     two = [{"x": from_ntriples("<urn:2>")}, {"x": from_ntriples("<urn:3>")}]
-    of_word = {"added": (one, []), "removed": ([], two), "changed": (one, two)}
+    of_word = {"added": (one, []), "removed": ([], two), "changed": (one, two), "present": (one, [])}
     found = matches(QUERIES[0])
     assert [match.change for match in found] == [kind.word for kind in CHANGES]
     assert [(match.added, match.removed) for match in found] == [of_word[kind.word] for kind in CHANGES]

@@ -68,7 +68,8 @@ def test_what_the_index_cannot_decide_is_decided_too() -> None:
         engine.subscribe(UNTITLED, id="untitled")
         (match,) = engine.publish(turtle(None), "text/turtle", GRAPH).matches
         assert (match.subscription, match.bindings) == ("untitled", [{}])
-        assert engine.publish(turtle("now titled"), "text/turtle", GRAPH).matches == ()
+        (match,) = engine.publish(turtle("now titled"), "text/turtle", GRAPH).matches
+        assert (match.change, match.removed) == ("removed", [{}])
 
 
 def test_unchanged_content_is_not_matched_again_and_a_b_a_is_three_versions() -> None:
@@ -82,17 +83,22 @@ def test_unchanged_content_is_not_matched_again_and_a_b_a_is_three_versions() ->
         assert [n.version for n in engine.notifications()] == [1, 2, 3]
 
 
-def test_a_removed_document_tells_nobody_and_comes_back_as_the_next_version() -> None:
+@pytest.mark.parametrize("notify", ["every", "new", "changed"])
+def test_a_removed_document_comes_back_as_the_next_version(notify: str) -> None:
     with Engine() as engine:
-        engine.subscribe(TITLES, id="rail")
+        engine.subscribe(TITLES, id="rail", notify=notify)
         engine.publish(turtle("A"), "text/turtle", GRAPH)
         receipt = engine.remove(GRAPH)
         (removal,) = receipt.removals
-        assert removal == Removal(3, GRAPH, 1, removal.removed_at)
-        assert receipt == Receipt((), (), (), (), (), (removal,)), "nobody is told of it"
+        assert removal == Removal(3, GRAPH, 1, removal.removed_at, former=2)
+        told = receipt.matches
+        assert receipt == Receipt((), told, (), (), (), (removal,))
+        assert [(match.change, len(match.removed)) for match in told] == [("removed", 1)] * (notify == "changed")
         assert engine.remove(GRAPH) is None
-        assert len(list(engine.notifications())) == 1
-        assert engine.publish(turtle("A"), "text/turtle", GRAPH).publications[0].version == 2
+        assert len(list(engine.notifications())) == 1 + len(told)
+        again = engine.publish(turtle("A"), "text/turtle", GRAPH)
+        assert again.publications[0].version == 2
+        assert [match.change for match in again.matches] == ["added"] * (notify != "new")
 
 
 def test_a_document_without_a_name_is_named_by_its_content() -> None:
@@ -189,7 +195,7 @@ def test_what_is_not_built_is_refused_by_name() -> None:
         for refused, named in (
             ({"scope": "galaxy"}, "galaxy"),
             ({"entailment": "owl"}, "owl"),
-            ({"language": "rule"}, "rule"),
+            ({"language": "cypher"}, "cypher"),
         ):
             with pytest.raises(QueryRefused, match=named):
                 engine.subscribe(TITLES, **refused)
@@ -337,7 +343,8 @@ def test_two_named_graphs_are_found_together_in_a_dataset_only() -> None:
         (match,) = engine.publish(trig, "application/trig", GRAPH, dataset=True).matches
         assert match.bindings == [{"x": NamedNode("https://example.org/a")}]
         other = trig.replace("ex:q 3", "ex:q 4")
-        assert engine.publish(other, "application/trig", GRAPH, dataset=True).matches == ()
+        (match,) = engine.publish(other, "application/trig", GRAPH, dataset=True).matches
+        assert (match.added, match.removed) == ([], [{"x": NamedNode("https://example.org/a")}])
 
 
 def test_a_folder_that_this_process_has_open_is_told_as_such(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_triple_that_two_solutions_make_stands_once() -> None:
 def test_blank_nodes_of_another_version_are_others(tmp_path: Path) -> None:
     """After a restart too the query is known."""
     with Engine.open(tmp_path) as engine:
-        engine.subscribe(PREFIX + "CONSTRUCT { [] ex:of ?s } WHERE { ?s ex:by ?who }", id="of")
+        engine.subscribe(PREFIX + "CONSTRUCT { [] ex:of ?s } WHERE { ?s ex:by ?who }", id="of", notify="every")
         (first,) = engine.publish(TURTLE, "text/turtle", GRAPH).matches
     with Engine.open(tmp_path) as engine:
         (second,) = engine.publish(TURTLE + "ex:c ex:title 'C' .", "text/turtle", GRAPH).matches

@@ -20,9 +20,8 @@ def test_subscriptions_are_listed_until_they_are_cancelled(tmp_path: Path) -> No
         engine.unsubscribe("gone")
     with Engine.open(tmp_path, StepClock()) as engine:
         listed = list(engine.subscriptions())
-        assert listed[0] == LiveSubscription(
-            "rail", first.registration, "sparql", TITLES, "ada", "publication", None, "narrow", (), first.expires, "api"
-        )
+        said = ("rail", first.registration, "sparql", TITLES, "ada", "publication", None, "changed", "all", ())
+        assert listed[0] == LiveSubscription(*said, "narrow", (), first.expires, "api")
         assert [(s.id, s.registration, s.cost, s.text) for s in listed[1:]] == [
             ("subscription-2", 2, "predicate", ANY_TITLE)
         ]

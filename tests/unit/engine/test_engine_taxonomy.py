@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
+from pyoxigraph import NamedNode
 
 from tests.unit.match.match_samples import InProcess, matches_of
 from tests.unit.match.test_entailed_random import history, published, random_graph, random_query, random_taxonomy
@@ -25,16 +26,16 @@ FUNCTION = "PREFIX : <http://x/> SELECT * { ?x :likes ?y FILTER(tc:descendant(?x
 def names(engine: Engine, turtle: str) -> list[str]:
     receipt = engine.publish(PREFIXES + turtle, "text/turtle", "http://x/doc")
     assert not receipt.undecided
-    return [match.subscription for match in receipt.matches]
+    return [match.subscription for match in receipt.matches if match.added]
 
 
 def test_later_publications_see_a_change_and_earlier_ones_are_not_asked_again(tmp_path: Path) -> None:
     with Engine.open(tmp_path) as engine:
-        engine.subscribe(QUERY, id="plain")
-        engine.subscribe(QUERY, id="rdfs", entailment="rdfs")
-        engine.subscribe(f"# triplecast: entailment=rdfs\n{QUERY}", id="first line")
-        engine.subscribe(QUERY, id="taxonomy", entailment="taxonomy")
-        engine.subscribe(FUNCTION, id="function")
+        engine.subscribe(QUERY, id="plain", notify="every")
+        engine.subscribe(QUERY, id="rdfs", entailment="rdfs", notify="every")
+        engine.subscribe(f"# triplecast: entailment=rdfs\n{QUERY}", id="first line", notify="every")
+        engine.subscribe(QUERY, id="taxonomy", entailment="taxonomy", notify="every")
+        engine.subscribe(FUNCTION, id="function", notify="every")
         assert names(engine, ":tom :likes :milk .") == []
         loaded = engine.load_taxonomy(KNOWN, "text/turtle")
         assert (loaded.subclasses, loaded.subproperties, loaded.broader, loaded.types) == (1, 0, 0, 1)
@@ -47,6 +48,16 @@ def test_later_publications_see_a_change_and_earlier_ones_are_not_asked_again(tm
         engine.load_taxonomy("", "text/turtle")
         assert names(engine, ":tom :likes :sun .") == []
         assert len(engine.preview(QUERY, entailment="rdfs").matches) == 3
+
+
+def test_a_version_is_compared_with_what_the_one_before_was_told_by_its_own_taxonomy() -> None:
+    with Engine() as engine:
+        engine.subscribe(QUERY, id="rdfs", entailment="rdfs")
+        engine.load_taxonomy(KNOWN, "text/turtle")
+        assert names(engine, ":tom :likes :fish .") == ["rdfs"]
+        engine.load_taxonomy("", "text/turtle")
+        (match,) = engine.publish(PREFIXES + ":tom :likes :tea .", "text/turtle", "http://x/doc").matches
+        assert (match.change, match.removed) == ("removed", [{"x": NamedNode("http://x/tom")}])
 
 
 def test_a_taxonomy_that_cannot_be_read_changes_nothing() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -12,6 +13,7 @@ import pytest
 
 from triplecast import Document, Engine, InputError
 from triplecast.cli import main
+from triplecast.engine import Match
 
 C = "https://c.example/"
 CATALOGUE = f"{C}catalogue"
@@ -51,7 +53,7 @@ def test_each_changed_dataset_is_told_and_no_other(split: str, tmp_path: Path) -
     titles = dict.fromkeys(range(40), "first")
     told = removed = 0
     with Engine.open(tmp_path) as engine:
-        engine.subscribe(NAMES, id="each")
+        engine.subscribe(NAMES, id="each", notify="every")
         engine.publish(turtle(titles), "text/turtle", CATALOGUE, split=split)
         engine.subscribe(NAMES, id="all", scope="repository")
         start = engine.statistics().work.publications
@@ -101,7 +103,7 @@ def test_what_another_document_says_holds_again() -> None:
     with Engine() as engine:
         engine.publish_many([document({1: "a"}, f"{C}one"), document({1: "b"}, f"{C}two")])
         assert current(engine) == expected({1: "b"})
-        engine.subscribe(NAMES, id="each")
+        engine.subscribe(NAMES, id="each", notify="every")
         (receipt,) = engine.publish_many([document({2: "c"}, f"{C}two")])
         assert [(each.graph, each.version) for each in receipt.publications if each.graph == f"{C}1"] == [(f"{C}1", 3)]
         assert [match.publication for match in receipt.matches] == [f"{C}2", f"{C}1"]
@@ -187,3 +189,32 @@ def test_what_is_no_class_and_no_query_is_refused(split: str, said: str) -> None
             engine.publish(turtle({}), "text/turtle", split=split)
         with pytest.raises(TypeError, match="the split of a document is str or None"):
             engine.publish(turtle({}), "text/turtle", split=1)  # type: ignore[arg-type]
+
+
+def test_who_hears_what_changed_is_told_of_a_dataset_that_left_its_document(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(NAMES, id="changed", notify="changed")
+        engine.publish(turtle({1: "one", 2: "two"}), "text/turtle", CATALOGUE, split="dcat:Dataset")
+        receipt = engine.publish(turtle({2: "second", 3: "three"}), "text/turtle", CATALOGUE, split="dcat:Dataset")
+        assert said(receipt.matches) == {f"{C}1": "- one", f"{C}2": "- two + second", f"{C}3": "+ three"}
+    with Engine.open(tmp_path) as engine:
+        data = turtle({3: "third"}, f"{C}other")
+        (match,) = engine.publish(data, "text/turtle", f"{C}other", split="dcat:Dataset").matches
+        assert said([match]) == {f"{C}3": "- three + third"}
+        receipt = engine.publish(turtle({2: "second"}), "text/turtle", CATALOGUE, split="dcat:Dataset")
+        assert not receipt.matches, "the other catalogue holds it still"
+        gone = engine.remove(f"{C}other")
+        assert gone is not None
+        assert said(gone.matches) == {f"{C}3": "- third"}
+        told = [each.change for each in engine.notifications()]
+        assert told == ["added", "added", *["changed", "added", "removed"], "changed", "removed"]
+
+
+def said(matches: Sequence[Match]) -> dict[str, str]:
+    """The titles removed and added, by dataset."""
+    return {
+        match.publication: " ".join(
+            f"{sign} {row['title'].value}" for sign, rows in (("-", match.removed), ("+", match.added)) for row in rows
+        )
+        for match in matches
+    }

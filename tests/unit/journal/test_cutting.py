@@ -13,6 +13,7 @@ import pytest
 from journal_samples import run_and_crash
 
 from triplecast.journal import Journal, JournalFile
+from triplecast.journal.parts import read_parts
 from triplecast.model.events import Removal
 from triplecast.model.publication import Draft, Origin, Publication
 
@@ -152,6 +153,48 @@ def test_publications_of_a_commit_with_removals_are_all_read() -> None:
         ((_, dropped),) = acceptance.dropped.items()
         assert [each.graph for each in dropped.removed] == ["urn:1", "urn:2"]
         assert [each.graph for each in journal.publications(2, 5)] == ["urn:3"]
+
+
+def parts(journal: JournalFile) -> set[tuple[object, ...]]:
+    return {*read_parts(journal._database)}
+
+
+def replica_at(journal: JournalFile, position: int) -> Journal:
+    """One that took each record in a transaction of its own."""
+    replica, number = Journal.in_memory(), 0
+    for record in journal.records(0, position, 1 << 40):
+        changes = journal.part_changes(number, record.row.position)
+        replica.take_records([record._replace(parts=changes)])
+        number += len(changes)
+    return replica
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 10))
+def test_a_replica_holds_at_each_position_what_its_provider_held(seed: int) -> None:
+    random = Random(seed)
+    held: dict[int, set[tuple[object, ...]]] = {}
+    with Journal.in_memory() as journal:
+        for step in random_steps(random, 30):
+            write(journal, [step])
+            held[journal.head()] = parts(journal)
+        for position, expected in held.items():
+            with replica_at(journal, position) as replica:
+                assert parts(replica) == expected
+                replica.check()
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 10))
+def test_whatever_a_replica_has_leaves_with_its_documents(seed: int) -> None:
+    """Also where it has a part of what its provider did in one transaction."""
+    steps = [each for each in random_steps(Random(seed), 25) if each.verb == "cut"]
+    with Journal.in_memory() as journal:
+        for first in range(0, len(steps), 3):
+            write(journal, steps[first : first + 3])
+        for position in range(1, journal.head() + 1):
+            with replica_at(journal, position) as replica:
+                write(replica, [Step("cut", document, (("urn:z", "x"),)) for document in DOCUMENTS])
+                current = {graph for graph, said in dict(told(replica)).items() if said}
+                assert current == {"urn:z"}, f"promoted at position {position}"
 
 
 HELD = Step("cut", "urn:a", (("urn:1", "x"), ("urn:2", "x")))

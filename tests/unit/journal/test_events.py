@@ -43,7 +43,7 @@ def test_events_are_in_order_of_position(journal: Journal) -> None:
     graph = draft("a", "").graph
     assert events[2] == TaxonomyVersion(5, TAXONOMY.lines, False)
     assert isinstance(events[3], Removal)
-    assert events[3] == Removal(6, graph, 1, events[3].removed_at)
+    assert events[3] == Removal(6, graph, 1, events[3].removed_at, former=2)
     assert isinstance(events[4], Publication)
     assert (events[4].graph, events[4].version) == (graph, 2), "what comes after a removal is the next version"
     assert [event for event in events if isinstance(event, Publication)] == journal.publications(0, 99)

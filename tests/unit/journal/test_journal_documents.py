@@ -79,7 +79,7 @@ def test_what_was_removed_comes_back_as_the_next_version() -> None:
     with Journal.in_memory() as journal:
         journal.accept([draft("a", "A")])
         (removal,) = journal.remove(draft("a", "").graph).removed
-        assert removal == Removal(2, draft("a", "").graph, 1, removal.removed_at)
+        assert removal == Removal(2, draft("a", "").graph, 1, removal.removed_at, former=1)
         assert journal.remove(draft("a", "").graph) == NOTHING_DROPPED
         (again,) = journal.accept([draft("a", "A")])
         assert (again.version, again.outcome, again.position) == (2, "accepted", 3)

@@ -99,7 +99,11 @@ def test_a_writer_knows_what_a_reader_reads(seed: int, tmp_path: Path, monkeypat
     assert seen["StorageFault"] > 10, f"seed {seed}: {seen}"
 
 
-def test_a_publish_reads_nothing_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("graph", "version", "before"), [("a:h", 1, 0), ("a:g", 2, 2)])
+def test_a_publish_reads_nothing_back_but_the_version_before(
+    graph: str, version: int, before: int, tmp_path: Path
+) -> None:
+    """Of that one it reads the document, and once what the subscription wants to hear."""
     said: list[str] = []
     with Engine.open(tmp_path) as engine:
         engine.subscribe(QUERY, id="all", lease=3600)
@@ -107,12 +111,13 @@ def test_a_publish_reads_nothing_back(tmp_path: Path) -> None:
         connection = engine._journal._database._connection
         assert connection is not None
         connection.set_trace_callback(said.append)
-        receipt = engine.publish("<a:s> <a:p> 2 .", "text/turtle", "a:g")
+        receipt = engine.publish("<a:s> <a:p> 2 .", "text/turtle", graph)
         connection.set_trace_callback(None)
-    assert [match.version for match in receipt.matches] == [2], "read as the engine is closed"
-    reads = [each for each in said if each.startswith("SELECT")]
-    assert {each.split(" FROM ")[1].split()[0] for each in reads} == {"writer", "document"}, said
-    assert len(said) <= 9, said
+    assert [match.version for match in receipt.matches] == [version], "read as the engine is closed"
+    reads = [each.split(" FROM ")[1].split()[0] for each in said if each.startswith("SELECT")]
+    assert set(reads) - {"record"} == {"writer", "document"}, said
+    assert reads.count("record") == before, said
+    assert len(said) <= 9 + 3 * before, said
 
 
 def test_a_failed_commit_is_forgotten_and_a_durable_one_matched(

@@ -11,14 +11,26 @@ from pathlib import Path
 import pytest
 import rdflib
 
-from triplecast import FOREVER, Engine, InputError, LocalRepository, Replica, ReplicaWritten, StorageFault
+from triplecast import FOREVER, Engine, InputError, LocalRepository, Receipt, Replica, ReplicaWritten, StorageFault
 from triplecast.journal import JournalFile
 from triplecast.local import promote
 from triplecast.local.record_log import follow_records, id_at
 from triplecast.patch import write_patch
 
 E = "https://example.org/"
-TABLES = ("record", "document", "live", "ended", "lease", "record_count", "attachment", "content", "answer")
+TABLES = (
+    "record",
+    "document",
+    "live",
+    "ended",
+    "lease",
+    "record_count",
+    "attachment",
+    "content",
+    "answer",
+    "part",
+    "part_change",
+)
 
 
 @pytest.fixture
@@ -30,6 +42,12 @@ def provider(tmp_path: Path) -> Iterator[Engine]:
         yield engine
 
 
+def publish_cut(engine: Engine, graph: str, titles: str) -> Receipt:
+    datasets = (f'<{E}{title}> a dcat:Dataset ; <http://purl.org/dc/terms/title> "{title}" .' for title in titles)
+    prefix = "@prefix dcat: <http://www.w3.org/ns/dcat#> ."
+    return engine.publish("\n".join((prefix, *datasets)), "text/turtle", graph, split="dcat:Dataset")
+
+
 def fill(engine: Engine) -> None:
     """Records of every kind."""
     for number in (1, 2):
@@ -37,6 +55,8 @@ def fill(engine: Engine) -> None:
     dataset = "<urn:s> <urn:p> _:x . GRAPH _:x { _:x <urn:p> 1 } GRAPH <urn:g> { _:x <urn:p> 1 }"
     engine.publish(dataset, "application/trig", f"{E}ds", dataset=True, attachments={"urn:s": b"\0picture"})
     engine.publish(dataset.replace("1", "2"), "application/trig", f"{E}ds", dataset=True)
+    for graph, titles in ((f"{E}c1", "AB"), (f"{E}c2", "BC"), (f"{E}c2", "B"), (f"{E}c1", "C"), (f"{E}c3", "B")):
+        publish_cut(engine, graph, titles)
     engine.load_schema("<urn:p> <urn:triplecast:mdv:strong> true .", "text/turtle")
     engine.load_taxonomy("<urn:A> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:B> .", "text/turtle")
     engine.publish("nonsense", "text/turtle")
@@ -108,6 +128,48 @@ def test_it_serves_local_repositories_and_takes_over(tmp_path: Path, provider: E
         promote(tmp_path / "replica")
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_after_a_takeover_what_leaves_its_catalogue_is_removed(tmp_path: Path, provider: Engine, is_late: bool) -> None:
+    with Replica.open(tmp_path / "replica", provider) as replica:
+        publish_cut(provider, f"{E}catalogue", "AB")
+        if is_late:
+            replica.sync()
+        publish_cut(provider, f"{E}other", "A")  # changes no record
+        replica.sync()
+    provider.close()
+    promote(tmp_path / "replica")
+    with Engine.open(tmp_path / "replica") as engine:
+        receipt = publish_cut(engine, f"{E}catalogue", "")
+        assert [each.graph for each in receipt.removals] == [f"{E}B"]
+        receipt = publish_cut(engine, f"{E}other", "")
+        assert [each.graph for each in receipt.removals] == [f"{E}A"]
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_a_local_repository_that_was_ahead_follows_the_new_provider(
+    tmp_path: Path, provider: Engine, lost: int
+) -> None:
+    """Also where both have the same position, and hold the same, of two histories."""
+    with LocalRepository.open(tmp_path / "local", provider) as repository:
+        repository.subscribe("SELECT ?s { ?s dct:title ?t }", "titled")
+        with Replica.open(tmp_path / "replica", provider) as replica:
+            replica.sync()
+        for number in range(lost):
+            provider.publish(f"<{E}x> <urn:p> {number} .", "text/turtle", f"{E}x")
+        ahead = repository.sync()
+    provider.close()
+    promote(tmp_path / "replica")
+    with (
+        Engine.open(tmp_path / "replica") as engine,
+        LocalRepository.open(tmp_path / "local", engine) as repository,
+    ):
+        assert repository.sync() == ahead - lost
+        for number in range(2):
+            engine.publish(f'<{E}{number}> <http://purl.org/dc/terms/title> "N" .', "text/turtle", f"{E}{number}")
+            assert repository.sync() == repository.provider.position() == ahead - lost + number + 1
+            assert len(repository.query("SELECT * { ?s ?p ?o }")) == number + 2
+
+
 def test_another_history_is_not_mixed_in(tmp_path: Path, provider: Engine) -> None:
     with Engine.open(tmp_path / "other") as other:
         other.publish("<urn:a> <urn:b> 1 .", "text/turtle", "urn:g")
@@ -166,7 +228,7 @@ def test_rdflib_reads_the_log_of_the_documents(tmp_path: Path, provider: Engine)
         provider.publish(line, "text/turtle", E + name)
     provider.remove(f"{E}one")
     with JournalFile.read_only(tmp_path / "provider") as journal:
-        log = b"".join(write_patch(each) for each in follow_records(journal, 0, id_at(journal, 0), 0))
+        log = b"".join(write_patch(each) for each in follow_records(journal, 0, id_at(journal, 0), 0, 0))
     dataset = rdflib.Dataset()
     dataset.parse(data=log.decode(), format="patch")
     found = {(str(graph), str(value)) for _, _, value, graph in dataset.quads()}

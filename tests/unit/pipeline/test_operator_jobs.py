@@ -48,7 +48,7 @@ class Simulated:
     progress: int = 0
 
     def __post_init__(self) -> None:
-        journal = SimpleNamespace(check_writer=lambda: None, next_publication=lambda _: 1)
+        journal = SimpleNamespace(check_writer=lambda: None, next_document=lambda _: 1, has_hearers=lambda _: False)
         self.driver = Driver(journal, self)  # type: ignore[arg-type]
 
     def pending(self, after: int, limit: int) -> Pending:

@@ -39,3 +39,18 @@ def test_a_run_tells_what_an_engine_tells_of_the_same_journal(
 
 def told(row: Notification) -> tuple[object, ...]:
     return row.id, row.subscription, row.version, row.position, row.change, row.json
+
+
+def test_a_run_asks_rules_of_all_documents(tmp_path: Path) -> None:
+    place = Workplace(tmp_path / "run")
+    rule = "prefix : <http://e/> search Provider c register c where c.host contains 'passau' and c.info.memory > 64"
+    (place.subscriptions / "passau.rule").write_text(rule)
+    place.write("info.ttl", "<http://e/i> <http://e/memory> 92 .")
+    run_in_turn(place)
+    provider = "<http://e/p> a <http://e/Provider> ; <http://e/info> <http://e/i> ; <http://e/host> "
+    for more, memory in (("'a.passau.de'", 92), ("'b.passau.de'", 92), ("'b.passau.de'", 32)):
+        place.write("provider.ttl", f"{provider} {more} .")
+        place.write("info.ttl", f"<http://e/i> <http://e/memory> {memory} .")
+        run_in_turn(place)
+    found = [told(each) for each in place.outbox()]
+    assert [(each[1], each[4]) for each in found] == [("passau.rule", kind) for kind in ("added", "changed", "removed")]

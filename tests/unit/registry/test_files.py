@@ -112,7 +112,7 @@ def test_what_is_missing_or_empty_says_so(tmp_path: Path) -> None:
         load_subscriptions([tmp_path / "q.txt"])
     with pytest.raises(InputError, match=r"holds no subscription, only files of other kinds: q\.txt; .* \.rq") as fault:
         load_subscriptions([tmp_path])
-    assert ".rule" not in str(fault.value)
+    assert ".rule" in str(fault.value)
 
 
 def test_files_beside_subscriptions_that_are_not_read_are_named(tmp_path: Path) -> None:
@@ -122,7 +122,9 @@ def test_files_beside_subscriptions_that_are_not_read_are_named(tmp_path: Path) 
     found = load_subscriptions([tmp_path])
     assert found.ignored == ("below/b.sql", "notes.txt")
     assert [subscription.name for subscription in found.subscriptions] == ["a.rq"]
-    assert "read from .rq, .sparql, .rdql, .jsonl files: below/b.sql, notes.txt" in describe_unread(found.ignored)
+    assert "read from .rq, .sparql, .rdql, .rule, .jsonl files: below/b.sql, notes.txt" in describe_unread(
+        found.ignored
+    )
 
 
 def test_a_path_given_twice_is_taken_once(tmp_path: Path) -> None:

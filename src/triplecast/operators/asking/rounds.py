@@ -112,6 +112,20 @@ def settle_stored(
         yield of, settled._replace(matched=merge_batches(decided, settled.matched))
 
 
+def resolve_known(
+    matcher: Matcher,
+    open_rows: OpenRows,
+    publications: Sequence[Publication],
+    taxonomies: Taxonomies,
+    known: Mapping[int, Answers],
+) -> MatchedBatch:
+    """What `known` answers, by position, decide of open rows, without a call."""
+    limit = AnswerLimit(matcher.limits.publication)
+    resolved = matcher.resolve(open_rows, known, publications, taxonomies, limit)
+    parts = limit.close((), len(publications))
+    return join_rows(parts, [*resolved.undecided, *limit.undecided()], resolved.open, resolved.stats)
+
+
 def _published(publications: Sequence[Publication], positions: Iterable[int]) -> list[Publication]:
     wanted = set(positions)
     return [each for each in publications if each.position in wanted]

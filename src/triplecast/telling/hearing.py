@@ -1,0 +1,56 @@
+"""What registrations want to hear, looked up in the journal once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.journal import JournalFile
+from triplecast.kernels.layout import I64, U8
+from triplecast.model.subscription import NOTIFY
+
+_KEYS_KEPT = 100_000
+
+
+class Hearing:
+    """What the registrations of a journal want to hear: nine bytes for each that was asked about, and for those
+    registered with it. For one thread at a time."""
+
+    def __init__(self, journal: JournalFile) -> None:
+        self._journal = journal
+        self._numbers: I64 = np.zeros(0, np.int64)
+        self._modes: U8 = np.zeros(0, np.uint8)
+        self._keys: dict[int, tuple[str, ...]] = {}
+
+    def has(self, notify: str) -> bool:
+        """Whether a subscription that wants to hear this was ever registered."""
+        return self._journal.has_hearers(notify)
+
+    def want(self, registrations: I64, notify: str) -> NDArray[np.bool_]:
+        """Of each registration whether it is this that it wants to hear."""
+        if not len(registrations) or not self.has(notify):
+            return np.zeros(len(registrations), np.bool_)
+        places = np.searchsorted(self._numbers, registrations)
+        known = np.append(self._numbers, -1)[places] == registrations
+        if not known.all():
+            self._learn(np.unique(registrations[~known]).tolist())
+            places = np.searchsorted(self._numbers, registrations)
+        wanted: NDArray[np.bool_] = self._modes[places] == NOTIFY.index(notify)
+        return wanted
+
+    def key(self, registration: int) -> tuple[str, ...]:
+        """By which variables a row of it is updated; nothing for none."""
+        if registration not in self._keys:
+            if len(self._keys) >= _KEYS_KEPT:
+                self._keys.clear()
+            (found,) = self._journal.registrations_at([registration])
+            self._keys[registration] = found.subscription.key
+        return self._keys[registration]
+
+    def _learn(self, unknown: list[int]) -> None:
+        numbers, modes = [self._numbers], [self._modes]
+        for first, hears in self._journal.notify_with(unknown):
+            numbers.append(np.arange(first, first + len(hears), dtype=np.int64))
+            modes.append(np.array([*map(NOTIFY.index, hears)], np.uint8))
+        self._numbers, first_of = np.unique(np.concatenate(numbers), return_index=True)
+        self._modes = np.concatenate(modes)[first_of]
