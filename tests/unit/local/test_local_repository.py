@@ -22,7 +22,7 @@ from triplecast import (
     Subscription,
 )
 from triplecast.local import FolderProvider, collect_garbage, read_held
-from triplecast.local.descriptions import HELD
+from triplecast.local.descriptions import HELD, draft_of
 from triplecast.local.receiver import OutOfStep, Receiver
 from triplecast.patch import read_patches
 
@@ -232,11 +232,15 @@ def test_a_log_that_is_damaged_or_has_a_gap_is_not_taken(provider: Engine, local
     source.close()
 
 
+ONE_LINE = b'<https://example.org/x> <urn:p> "1" .\n'
+"""As only somebody who changes the folder by other means brings it there."""
+
+
 def test_garbage_is_named_and_dropped(tmp_path: Path, provider: Engine) -> None:
     with LocalRepository.open(tmp_path / "local", provider) as repository:
         repository.subscribe(DATASETS, "datasets")
         repository.sync()
-        repository.engine.publish("<https://example.org/x> <urn:p> 1 .", "text/turtle", f"{HELD}{E}x")
+        repository.engine.taking.changes([draft_of(f"{HELD}{E}x", [ONE_LINE])], {})
         found = read_held(repository._journal)
     assert {node for node in found.nodes if node not in found.first_holders()} == {f"<{E}x>"}
     assert collect_garbage(tmp_path / "local") == [f"<{E}x>"]
@@ -246,7 +250,7 @@ def test_garbage_is_named_and_dropped(tmp_path: Path, provider: Engine) -> None:
 def test_what_differs_is_fetched_again(provider: Engine, local: LocalRepository) -> None:
     local.subscribe(DATASETS, "datasets")
     local.sync()
-    local.engine.publish("<https://example.org/trees> <urn:p> 1 .", "text/turtle", f"{HELD}{E}trees")
+    local.engine.taking.changes([draft_of(f"{HELD}{E}trees", [ONE_LINE])], {})
     local._receiver = None
     local.sync()
     assert titles(local) == ["Trees"]
