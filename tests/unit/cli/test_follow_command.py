@@ -9,6 +9,7 @@ import pytest
 
 from triplecast import Engine
 from triplecast.cli import main
+from triplecast.local.descriptions import draft_of
 from triplecast.patch import read_patches
 
 DOCUMENT = """
@@ -51,7 +52,7 @@ def test_a_local_repository_is_followed_queried_and_explained(
         ["<https://e.org/trees>"],
     ]
     with Engine.open(place / "local") as engine:
-        engine.publish("<urn:x> <urn:p> 1 .", "text/turtle", "urn:triplecast:held:urn:x")
+        engine.taking.changes([draft_of("urn:triplecast:held:urn:x", [b'<urn:x> <urn:p> "1" .\n'])], {})
     assert "<urn:x>  nothing holds it" in run(capsysbinary, "gc", place / "local", "--dry-run")[1]
     assert run(capsysbinary, "gc", place / "local")[2] == "1 resource dropped\n"
 
