@@ -161,7 +161,7 @@ class InputError(TriplecastError):
     hint: str
 
     def __str__(self) -> str:
-        return f"{self.what}; {self.hint}"
+        return f"{self.what}; {self.hint}" if self.hint else self.what
 
 
 @dataclass

@@ -80,7 +80,9 @@ def follow(arguments: argparse.Namespace) -> int:
     with LocalRepository.open(arguments.into, arguments.provider) as repository:
         refused = 0 if loaded is None else _have_subscriptions(repository, loaded)
         if not repository.subscriptions():
-            say(f"{arguments.into} has no subscription at its provider: name some with --subscriptions")
+            coming = loaded is not None and len(loaded.subscriptions) + len(loaded.faults) > refused
+            hint = "they come with its next replication" if coming else "name some with --subscriptions"
+            say(f"{arguments.into} has no subscription at {arguments.provider}: {hint}")
         _go_on(arguments, repository.sync, lambda: repository.behind)
         return Exit.PARTLY if refused else Exit.DONE
 
@@ -103,6 +105,7 @@ def replicate(arguments: argparse.Namespace) -> int:
     if arguments.promote == (arguments.provider is not None):
         raise InputError("--promote takes no PROVIDER, and without it one is needed", "name the provider to replicate")
     if arguments.promote:
+        _check_provider(arguments.into)
         _say_position(promote(arguments.into), 0, arguments.json)
         return Exit.DONE
     _check_provider(arguments.provider)
@@ -131,6 +134,8 @@ def collect(arguments: argparse.Namespace) -> int:
     _check_provider(arguments.folder)
     with JournalFile.read_only(arguments.folder) as journal:
         held = read_held(journal)
+    if not held.nodes:
+        say(f"{arguments.folder} holds nothing of a provider")
     found = held.first_holders()
     for node in sorted(held.nodes):
         _print_holder(node, found.get(node), arguments.json)

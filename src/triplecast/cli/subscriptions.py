@@ -48,7 +48,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--scope",
         choices=SCOPES,
-        help="what they are asked of: each publication by itself, or all documents together (told by an Engine alone), "
+        help="what they are asked of: each publication by itself, or all current documents together, "
         "whatever a .jsonl line says",
     )
     parser.add_argument(

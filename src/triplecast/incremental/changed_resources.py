@@ -36,7 +36,7 @@ RULE = "rule"
 """The language whose subscriptions are told of changed resources."""
 
 
-class Held(NamedTuple):
+class HeldResources(NamedTuple):
     """Resources that changed, as terms, by rule."""
 
     certain: Mapping[int, Collection[str]]
@@ -48,7 +48,7 @@ class Held(NamedTuple):
         return self.certain.get(number, ()), self.possible.get(number, ())
 
 
-NOTHING_HELD = Held({}, {})
+NOTHING_HELD = HeldResources({}, {})
 
 
 class _RuleGroup(NamedTuple):
@@ -107,10 +107,10 @@ class ChangedResources:
                 if not self._of_star[star.key]:
                     del self._of_star[star.key]
 
-    def find(self, store: Store, changes: Changes, strong: Sequence[Collection[str]]) -> Sequence[Held | None]:
+    def find(self, store: Store, changes: Changes, strong: Sequence[Collection[str]]) -> Sequence[HeldResources | None]:
         """What rules hold of the resources that changed in each event of the store's last run; None for an event in
         which more than `MOST_REACHED` did. `strong`: after each event, the properties whose references are."""
-        held: list[Held | None] = [NOTHING_HELD] * len(changes.graphs)
+        held: list[HeldResources | None] = [NOTHING_HELD] * len(changes.graphs)
         if not self._registered:
             return held
         reached = [changes.subjects()]
@@ -136,7 +136,7 @@ class ChangedResources:
                 held[event] = None if held[event] is None else each
         return held
 
-    def _find(self, store: Store, keys: I64) -> Mapping[int, Held] | None:
+    def _find(self, store: Store, keys: I64) -> Mapping[int, HeldResources] | None:
         """What rules hold of these resources (`pack`); None where it is too much of several events together."""
         certain: dict[int, dict[int, Collection[str]]] = defaultdict(dict)
         possible: dict[int, dict[int, Collection[str]]] = defaultdict(dict)
@@ -165,7 +165,7 @@ class ChangedResources:
         for event, key in found.beyond:
             numbers = self._of_star.get(key, ()) if isinstance(key, bytes) else {key} & self._registered.keys()
             possible[event].update(dict.fromkeys(numbers, names[event]))
-        return {event: Held(certain[event], possible[event]) for event in sorted({*certain, *possible})}
+        return {event: HeldResources(certain[event], possible[event]) for event in sorted({*certain, *possible})}
 
 
 def changed_resources(source: TripleSource, change: Change, strong: Iterable[str]) -> set[int] | None:

@@ -13,7 +13,7 @@ from triplecast.compile.compiled import CompiledSubscription, compile_subscripti
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget
 from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, TwoStates
-from triplecast.incremental.changed_resources import NOTHING_HELD, RULE, Held, changed_terms
+from triplecast.incremental.changed_resources import NOTHING_HELD, RULE, HeldResources, changed_terms
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.decided_index import RowsChanged, rows_of
 from triplecast.incremental.difference import AnswerChange, change_of_answer, change_of_rows, whole_answer
@@ -338,7 +338,9 @@ class StandingQueries:
 
     # ---- resources of rules that changed ----------------------------------------------------------------------------
 
-    def _add_changed(self, graph: AskedGraph, held: Held | None, answers: dict[int, Decided], states: States) -> None:
+    def _add_changed(
+        self, graph: AskedGraph, held: HeldResources | None, answers: dict[int, Decided], states: States
+    ) -> None:
         """Add the resources that changed in an event to what it does to answers; None: too many did."""
         for number in sorted(graph.rules.numbers if held is None else {*held.certain, *held.possible}):
             if number not in self.owed:

@@ -18,7 +18,7 @@ from triplecast.ingest.descriptions import Descriptions, find_roots
 from triplecast.ingest.document import Document, ParsedDocument, part_iri
 from triplecast.ingest.gate import GateLimits
 from triplecast.ingest.syntax_faults import graph_of_line, lines_as_counted, unreadable
-from triplecast.model.publication import DOCUMENTS, TAXONOMY, Draft, Origin, Reject
+from triplecast.model.publication import DOCUMENTS, HELD, TAXONOMY, Draft, Origin, Reject
 
 _FORMATS = {
     media_types.TURTLE: RdfFormat.TURTLE,
@@ -233,12 +233,17 @@ def _at_once(source_bytes: int, limits: GateLimits) -> int:
     return max(1, limits.expanded_bytes // (4 * source_bytes + 64))
 
 
-def make_draft(graph: str, lines: list[bytes], source: bytes, limits: GateLimits, dataset: bool = False) -> Draft:
+def make_draft(
+    graph: str, lines: list[bytes], source: bytes, limits: GateLimits, dataset: bool = False, is_held: bool = False
+) -> Draft:
     """Make the publication of these lines; blank nodes get canonical names if the step limit allows (semantics 2.3).
 
-    Raises DocumentRejected for a `graph` that is no absolute IRI.
+    Raises DocumentRejected for a `graph` that is no absolute IRI, or is ours; `is_held`: one of a held resource.
     """
     _refuse_identity(graph, limits)
+    if not is_held and (graph in (DOCUMENTS, TAXONOMY) or graph.startswith(HELD)):
+        reason = f"{graph[:200]} cannot be a publication's identity, Triplecast names by it what it makes itself"
+        raise DocumentRejected("gate", reason, "name graphs and items by IRIs of your own")
     labels = "none"
     quads = b"".join(sorted(set(lines)))
     if may_name_blank_nodes(quads) and _BLANK_LINE.search(quads):
@@ -257,9 +262,6 @@ def _refuse_identity(graph: str, limits: GateLimits) -> None:
     if (size := len(graph.encode("utf-8", "replace"))) > limits.identity_bytes:
         reason = f"the graph IRI {graph[:200]!r}… has {size} bytes, {limits.identity_bytes} are allowed"
         raise DocumentRejected("gate", reason, "name graphs and items by shorter IRIs")
-    if graph in (DOCUMENTS, TAXONOMY):  # ids of its notifications would be those of others
-        reason = f"{graph} cannot be a publication's identity, what Triplecast tells is named by it"
-        raise DocumentRejected("gate", reason, "name graphs and items by IRIs of your own")
     try:
         NamedNode(graph)
     except ValueError as error:

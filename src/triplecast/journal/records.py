@@ -313,12 +313,12 @@ class Records:
             raise StorageFault(self.where, f"there is no subscription at position {lost}", RESTORE)
         return [block.names() for block in {id(block): block for _, block in found}.values()]
 
-    def notify_with(self, positions: Sequence[int]) -> list[tuple[int, list[str]]]:
+    def notify_with(self, positions: Sequence[int]) -> list[tuple[int, list[str], Mapping[int, tuple[str, ...]]]]:
         """What the registrations at `positions` want to hear, each with all that its record added: the first one's
-        number, and `Subscription.hears` of them all."""
+        number, `Subscription.hears` of them all, and the keys of those that have one."""
         with self._database.lock:
             blocks = {id(block): block for _, block in self._blocks_with(sorted({*positions}))}
-        return [(block.ids.start, block.hears()) for block in blocks.values()]
+        return [(block.ids.start, block.hears(), block.keys()) for block in blocks.values()]
 
     def _ended_at(self, ids: Sequence[int]) -> dict[int, int]:
         """The positions at which registrations ended, by id."""

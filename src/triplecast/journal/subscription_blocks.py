@@ -90,6 +90,12 @@ class SubscriptionBlock:
         every = column if isinstance(column, list) else [column] * len(self.ids)
         return [each or CHANGED for each in every]
 
+    def keys(self) -> Mapping[int, tuple[str, ...]]:
+        """`Subscription.key` by registration, of those that have one."""
+        column = self._fields.get("key", "")
+        every = column if isinstance(column, list) else [column] * len(self.ids) if column else ()
+        return {id: tuple(each.split()) for id, each in zip(self.ids, every, strict=False) if each}
+
     def ticket(self, id: int) -> bytes:
         """The hash of a subscription's ticket; empty where it has none."""
         place = id - self.ids.start

@@ -9,11 +9,9 @@ from triplecast.ingest.gate import GATE
 from triplecast.ingest.rdf import make_draft
 from triplecast.kernels.triples import ANY, NOWHERE
 from triplecast.local.closure import Node
+from triplecast.model.publication import HELD as HELD
 from triplecast.model.publication import Draft
 from triplecast.repository.store import TripleSource, id_of
-
-HELD = "urn:triplecast:held:"
-"""What the graph of a held resource is called: this and the resource's IRI, or its blank node's label."""
 
 
 def held_graph(node: Node) -> str:
@@ -53,7 +51,7 @@ class Description(NamedTuple):
 def draft_of(graph: str, lines: Collection[bytes]) -> Draft:
     """A document of lines, with canonical blank nodes. Raises `DocumentRejected` for what can be no document."""
     text = sorted(lines)
-    return make_draft(graph, text, b"".join(text), GATE)
+    return make_draft(graph, text, b"".join(text), GATE, is_held=True)
 
 
 def describe(source: TripleSource, node: Node) -> Description:

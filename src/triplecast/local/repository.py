@@ -232,9 +232,9 @@ class LocalRepository:
         return self.engine.query(text, language, steps)
 
     def publish_local(self, data: bytes | str, media_type: str | None = None, graph: str | None = None) -> Receipt:
-        """Add a document that never leaves this folder (`Engine.publish`). Raises `InputError` for a graph of a held
-        resource."""
-        if (graph or "").startswith(HELD) or HELD.encode() in (data.encode() if isinstance(data, str) else data):
+        """Add a document that never leaves this folder (`Engine.publish`). Raises `InputError` for a `graph` of a held
+        resource; a document that has one inside is rejected."""
+        if (graph or "").startswith(HELD):
             raise InputError(f"a local document names a graph {HELD}…", "those are the provider's: use another name")
         return self.engine.publish(data, media_type, graph)
 

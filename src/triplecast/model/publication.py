@@ -13,6 +13,8 @@ TAXONOMY = "urn:triplecast:taxonomy"
 """What notifications call a taxonomy; its version is its position."""
 DOCUMENTS = "urn:triplecast:repository"
 """What notifications call the documents as a whole: where an answer is that of subscribing."""
+HELD = "urn:triplecast:held:"
+"""What the graph of a held resource is called: this and the resource's IRI, or its blank node's label."""
 
 Attachments: TypeAlias = tuple[tuple[str, bytes], ...]
 """Bytes that came with a publication for operators (pictures, sound, texts), by IRI, in order."""

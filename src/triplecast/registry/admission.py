@@ -59,7 +59,7 @@ _DATASET_WARNING = (
 )
 _WHOLE_WARNING = (
     "its answer is evaluated as a whole whenever it may have changed, because of LIMIT, an aggregate of everything, "
-    "GRAPH, or a path that repeats or may have length zero"
+    "GRAPH, a function of the taxonomy, or a path that repeats or may have length zero"
 )
 _COMMON_STARS = MappingProxyType(
     {

@@ -9,12 +9,10 @@ from triplecast.journal import JournalFile
 from triplecast.kernels.layout import I64, U8
 from triplecast.model.subscription import NOTIFY
 
-_KEYS_KEPT = 100_000
-
 
 class Hearing:
     """What the registrations of a journal want to hear: nine bytes for each that was asked about, and for those
-    registered with it. For one thread at a time."""
+    registered with it; and the keys that some of them have. For one thread at a time."""
 
     def __init__(self, journal: JournalFile) -> None:
         self._journal = journal
@@ -40,16 +38,15 @@ class Hearing:
 
     def key(self, registration: int) -> tuple[str, ...]:
         """By which variables a row of it is updated; nothing for none."""
-        if registration not in self._keys:
-            if len(self._keys) >= _KEYS_KEPT:
-                self._keys.clear()
-            (found,) = self._journal.registrations_at([registration])
-            self._keys[registration] = found.subscription.key
-        return self._keys[registration]
+        place = np.searchsorted(self._numbers, registration)
+        if place == len(self._numbers) or self._numbers[place] != registration:
+            self._learn([registration])
+        return self._keys.get(registration, ())
 
     def _learn(self, unknown: list[int]) -> None:
         numbers, modes = [self._numbers], [self._modes]
-        for first, hears in self._journal.notify_with(unknown):
+        for first, hears, keys in self._journal.notify_with(unknown):
+            self._keys.update(keys)
             numbers.append(np.arange(first, first + len(hears), dtype=np.int64))
             modes.append(np.array([*map(NOTIFY.index, hears)], np.uint8))
         self._numbers, first_of = np.unique(np.concatenate(numbers), return_index=True)

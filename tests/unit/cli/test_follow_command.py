@@ -9,6 +9,7 @@ import pytest
 
 from triplecast import Engine
 from triplecast.cli import main
+from triplecast.local.descriptions import draft_of
 from triplecast.patch import read_patches
 
 DOCUMENT = """
@@ -51,7 +52,7 @@ def test_a_local_repository_is_followed_queried_and_explained(
         ["<https://e.org/trees>"],
     ]
     with Engine.open(place / "local") as engine:
-        engine.publish("<urn:x> <urn:p> 1 .", "text/turtle", "urn:triplecast:held:urn:x")
+        engine.taking.changes([draft_of("urn:triplecast:held:urn:x", [b'<urn:x> <urn:p> "1" .\n'])], {})
     assert "<urn:x>  nothing holds it" in run(capsysbinary, "gc", place / "local", "--dry-run")[1]
     assert run(capsysbinary, "gc", place / "local")[2] == "1 resource dropped\n"
 
@@ -64,6 +65,12 @@ def test_a_replica_is_kept_and_promoted(place: Path, capsysbinary: pytest.Captur
     assert [len(patch.rows) for patch in read_patches(out.encode())] == [3, 0]
     code, _, err = run(capsysbinary, "subscribe", replica, place / "datasets.rq")
     assert (code, "is a replica of" in err) == (2, True)
+    assert err.endswith("--promote\n")
+    follow = ("follow", replica, "--into", place / "local", "--once")
+    assert "name some with --subscriptions" in run(capsysbinary, *follow)[2]
+    assert (
+        "they come with its next replication" in run(capsysbinary, *follow, "--subscriptions", place / "datasets.rq")[2]
+    )
     assert run(capsysbinary, "replicate", "--into", replica, "--promote")[:2] == (0, "position 2\n")
     assert run(capsysbinary, "subscribe", replica, place / "datasets.rq")[0] == 0
 
@@ -72,6 +79,7 @@ def test_wrong_calls(place: Path, capsysbinary: pytest.CaptureFixture[bytes]) ->
     for arguments, problem in (
         (("follow", place / "nothing", "--into", place / "local"), "no journal in"),
         (("gc", place / "nothing"), "no journal in"),
+        (("replicate", "--into", place / "nothing", "--promote"), "no journal in"),
         (("replicate", "--into", place / "replica"), "--promote takes no PROVIDER"),
         (("replicate", place / "provider", "--into", place / "replica", "--promote"), "--promote takes no PROVIDER"),
         (("replicate", "--into", place / "provider", "--promote"), "is no replica"),
@@ -80,3 +88,6 @@ def test_wrong_calls(place: Path, capsysbinary: pytest.CaptureFixture[bytes]) ->
         code, out, err = run(capsysbinary, *arguments)
         assert (code, out) == (2, "")
         assert problem in err
+    assert not (place / "nothing").exists()
+    code, _, err = run(capsysbinary, "gc", place / "provider")
+    assert (code, "holds nothing of a provider" in err) == (3, True)

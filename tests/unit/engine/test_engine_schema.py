@@ -59,8 +59,7 @@ def test_a_schema_that_cannot_be_found_is_a_fault(tmp_path: Path, statement: str
     with sqlite3.connect(tmp_path / "journal.sqlite") as raw:
         raw.execute(statement)
     raw.close()
-    with Journal.open(tmp_path) as journal:
-        with pytest.raises(StorageFault):
-            journal.schema()
-        with pytest.raises(StorageFault):
-            journal.check()
+    with pytest.raises(StorageFault), Journal.open(tmp_path) as journal:
+        journal.schema()
+    with pytest.raises(StorageFault), Journal.open(tmp_path) as journal:
+        journal.check()

@@ -84,8 +84,8 @@ def test_a_faulty_line_after_carriage_returns_rejects_its_own_graph() -> None:
     assert [reject.line for reject in parsed.rejects] == [2]
 
 
-@pytest.mark.parametrize("graph", ["urn:triplecast:taxonomy", "urn:triplecast:repository"])
-def test_what_changes_of_all_documents_are_told_by_names_no_publication(graph: str) -> None:
+@pytest.mark.parametrize("graph", ["urn:triplecast:taxonomy", "urn:triplecast:repository", "urn:triplecast:held:urn:a"])
+def test_what_triplecast_makes_itself_lends_its_name_to_no_publication(graph: str) -> None:
     documents = (
         Document("d.ttl", b"<urn:s> <urn:p> 1 .", graph=graph),
         Document("d.trig", f"<{graph}> {{ <urn:s> <urn:p> 1 }}".encode()),

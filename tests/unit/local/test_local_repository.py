@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from triplecast import (
     Subscription,
 )
 from triplecast.local import FolderProvider, collect_garbage, read_held
-from triplecast.local.descriptions import HELD
+from triplecast.local.descriptions import HELD, draft_of
 from triplecast.local.receiver import OutOfStep, Receiver
 from triplecast.patch import read_patches
 
@@ -110,9 +111,13 @@ def test_local_documents_and_subscriptions_are_its_own(provider: Engine, local: 
     local.sync()
     assert local.query("SELECT * { ?s ?p ?o }") == notes(local)
     assert not provider.query("ASK { ?s <urn:note> ?o }")
-    for graph, data in ((f"{HELD}x", "<a:a> <a:b> 1 ."), ("urn:x", f"GRAPH <{HELD}{E}x> {{ <a:a> <a:b> 1 }}")):
-        with pytest.raises(InputError, match="a local document names a graph"):
-            local.publish_local(data, "application/trig", graph)
+    with pytest.raises(InputError, match="a local document names a graph"):
+        local.publish_local("<a:a> <a:b> 1 .", "text/turtle", f"{HELD}x")
+    inside = f"GRAPH <{HELD}{E}x> {{ <a:a> <a:b> 1 }}"
+    hidden = inside.replace("urn:triplecast", "urn:tripl\\u0065cast")
+    for data in (inside.encode(), hidden.encode(), gzip.compress(inside.encode())):
+        (reject,) = local.publish_local(data, "application/trig", "urn:x").rejects
+        assert "cannot be a publication's identity" in reject.reason
     with pytest.raises(InputError, match="is of the provider"):
         local.remove_local(f"{HELD}{E}trees")
 
@@ -227,11 +232,15 @@ def test_a_log_that_is_damaged_or_has_a_gap_is_not_taken(provider: Engine, local
     source.close()
 
 
+ONE_LINE = b'<https://example.org/x> <urn:p> "1" .\n'
+"""As only somebody who changes the folder by other means brings it there."""
+
+
 def test_garbage_is_named_and_dropped(tmp_path: Path, provider: Engine) -> None:
     with LocalRepository.open(tmp_path / "local", provider) as repository:
         repository.subscribe(DATASETS, "datasets")
         repository.sync()
-        repository.engine.publish("<https://example.org/x> <urn:p> 1 .", "text/turtle", f"{HELD}{E}x")
+        repository.engine.taking.changes([draft_of(f"{HELD}{E}x", [ONE_LINE])], {})
         found = read_held(repository._journal)
     assert {node for node in found.nodes if node not in found.first_holders()} == {f"<{E}x>"}
     assert collect_garbage(tmp_path / "local") == [f"<{E}x>"]
@@ -241,7 +250,7 @@ def test_garbage_is_named_and_dropped(tmp_path: Path, provider: Engine) -> None:
 def test_what_differs_is_fetched_again(provider: Engine, local: LocalRepository) -> None:
     local.subscribe(DATASETS, "datasets")
     local.sync()
-    local.engine.publish("<https://example.org/trees> <urn:p> 1 .", "text/turtle", f"{HELD}{E}trees")
+    local.engine.taking.changes([draft_of(f"{HELD}{E}trees", [ONE_LINE])], {})
     local._receiver = None
     local.sync()
     assert titles(local) == ["Trees"]
