@@ -60,6 +60,7 @@ def fill(engine: Engine) -> None:
     engine.load_schema("<urn:p> <urn:triplecast:mdv:strong> true .", "text/turtle")
     engine.load_taxonomy("<urn:A> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:B> .", "text/turtle")
     engine.publish("nonsense", "text/turtle")
+    engine.resync("all titles")
     engine.renew("titles", until=7200)
     engine.remove(f"{E}one")
     engine.subscribe("ASK { ?s <urn:x> ?o }", "gone", lease=FOREVER)
