@@ -129,8 +129,8 @@ def test_a_check_sees_one_state_while_the_writer_goes_on(tmp_path: Path, monkeyp
     with Journal.open(tmp_path) as writer, Journal.read_only(tmp_path) as follower:
         each = follower._database.each
 
-        def disturbed(statement: str) -> Iterator[tuple[object, ...]]:
-            yield from each(statement)
+        def disturbed(*asked: object) -> Iterator[tuple[object, ...]]:
+            yield from each(*asked)
             writer.accept([draft(f"new-{writer.head()}", "x")])
 
         monkeypatch.setattr(follower._database, "each", disturbed)

@@ -35,7 +35,7 @@ def counts(outbox: OutboxReader) -> tuple[int, int, int, int]:
 def test_a_row_comes_back_as_a_notification(tmp_path: Path) -> None:
     with Outbox.open(tmp_path) as outbox:
         committed = outbox.commit(batch(ROWS[:3]), 3, names)
-        assert committed == (1, 3, 0, ())
+        assert committed[:4] == (1, 3, 0, ())
         assert list(outbox.notifications(since=2)) == [
             Notification(
                 cursor=Cursor(1, 3),
@@ -77,7 +77,7 @@ def test_another_answer_on_replay_is_reported_and_the_first_stays() -> None:
     with Outbox.in_memory() as outbox:
         outbox.commit(batch(ROWS[:3]), 3, names)
         committed = outbox.commit(batch([ROWS[0], (1, 7, "[]"), *ROWS[2:]]), 6, names)
-        assert committed == (4, 5, 3, (1,))
+        assert committed[:4] == (4, 5, 3, (1,))
         assert [bindings for *_, bindings in seen(outbox)] == [bindings for *_, bindings in ROWS]
 
 
@@ -175,7 +175,7 @@ def test_sequences_go_on_after_everything_was_pruned_and_a_restart(tmp_path: Pat
         outbox.commit(batch(ROWS[:2]), 2, names)
         outbox.prune(99)
     with Outbox.open(tmp_path) as outbox:
-        assert outbox.commit(batch(ROWS[:3]), 3, names) == (3, 3, 2, ())
+        assert outbox.commit(batch(ROWS[:3]), 3, names)[:4] == (3, 3, 2, ())
         assert seen(outbox) == [(3, 3, 5, ROWS[2][2])]
 
 
@@ -214,7 +214,7 @@ def test_a_follower_reads_while_the_writer_writes(tmp_path: Path) -> None:
 def test_progress_never_goes_back() -> None:
     with Outbox.in_memory() as outbox:
         outbox.commit(batch(ROWS), 9, names)
-        assert outbox.commit(batch(ROWS[:2]), 1, names) == (6, 5, 2, ())
+        assert outbox.commit(batch(ROWS[:2]), 1, names)[:4] == (6, 5, 2, ())
         assert outbox.progress == 9
 
 

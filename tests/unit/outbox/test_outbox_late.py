@@ -32,7 +32,7 @@ def test_what_is_decided_is_told_at_once_and_the_rest_when_it_is_settled(tmp_pat
         assert told(follower) == [ROWS[0]]
         assert (follower.told, follower.progress, follower.pending(0, 9).pairs) == (4, 0, AWAITED)
         committed = outbox.settle(batch(ROWS), 4, names)
-        assert committed == (2, 6, 4, ()), "four of the rows are of pairs that are not open"
+        assert committed[:4] == (2, 6, 4, ()), "four of the rows are of pairs that are not open"
         assert told(follower) == ROWS
         assert (follower.told, follower.progress, follower.pending(0, 9).positions) == (4, 4, [])
         follower.check()
@@ -124,7 +124,7 @@ def test_replays_of_either_half_add_nothing_and_differences_are_reported(tmp_pat
             outbox.settle(batch([(1, 5, "[{},{}]"), *ROWS[1:3]]), 2, names)
             assert told(outbox) == ROWS, "what the first commit had stays, and no open pair is left to wait for"
         assert outbox.progress == 4
-        assert outbox.commit(batch(first, awaited=AWAITED), 4, names, after=0) == (7, 6, 4, ())
+        assert outbox.commit(batch(first, awaited=AWAITED), 4, names, after=0)[:4] == (7, 6, 4, ())
         assert outbox.commit(batch(first[1:], awaited=AWAITED), 4, names, after=0).differing == (1,)
         assert outbox.commit(batch([*first[:3], (4, 7, "[]")]), 4, names).differing == (4,)
         with pytest.raises(ValueError, match="beyond position 4"):
