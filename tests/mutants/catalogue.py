@@ -81,7 +81,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "pieces-recorded-from-the-first-on",
         "engine/matching.py",
-        "            after = upto\n",
+        "                after = part.upto\n",
         "",
         ("tests/unit/engine/test_told_first.py",),
     ),
@@ -655,7 +655,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a-name-in-use-is-taken",
-        "journal/journal.py",
+        "journal/taking.py",
         "rows) < len(rows):",
         "rows) < 0:",
         RECORDS,

@@ -34,7 +34,7 @@ def test_what_matches_is_printed_and_kept(news: Path, capsys: pytest.CaptureFixt
     Path("1.ttl").write_text(f'<urn:1> {TITLE} "Ash" .')
     assert main(["publish", "news", "1.ttl", "--json"]) == 0
     row = json.loads(capsys.readouterr().out)
-    assert (row["version"], row["subscription"], row["change"]) == (2, "a.rq", "added")
+    assert (row["version"], row["subscription"], row["change"]) == (2, "a.rq", "changed")
     read = parse_query_results(json.dumps(row["answer"]).encode(), format=QueryResultsFormat.JSON)
     assert isinstance(read, QuerySolutions)
     assert [solution["t"].value for solution in read] == ["Ash"]

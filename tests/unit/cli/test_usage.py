@@ -66,7 +66,7 @@ def test_bash_completes_commands_options_and_choices(tmp_path: Path, capsys: pyt
     assert set(completed(script, "triplecast", "")) == set(COMMANDS)
     assert completed(script, "triplecast", "no") == ["notifications"]
     assert completed(script, "triplecast", "notifications", "--su") == ["--subscription"]
-    assert completed(script, "triplecast", "subscribe", "news", "--language", "") == ["sparql", "rdql"]
+    assert completed(script, "triplecast", "subscribe", "news", "--language", "") == ["sparql", "rdql", "rule"]
     assert completed(script, "triplecast", "completion", "z") == ["zsh"]
     assert completed(script, "triplecast", "publish", "news", "feed") == []  # files, by the shell
 
