@@ -63,7 +63,7 @@ def test_twenty_edits_are_told_as_what_they_changed(files, split, word, shared_d
 
         first = publish()
         assert len(first.publications) == len(titles) + 1
-        engine.subscribe(f"SELECT ?d ?t {{ ?d a <{split}> ; <{word}> ?t }}", id="every")
+        engine.subscribe(f"SELECT ?d ?t {{ ?d a <{split}> ; <{word}> ?t }}", id="every", notify="every")
         engine.subscribe(f"SELECT ?d ?t {{ ?d a <{split}> ; <{word}> ?t }}", id="all", scope="repository")
         for edit in range(EDITS):
             changed = random.sample(sorted(titles, key=str), min(3, len(titles) - 1))
