@@ -46,4 +46,4 @@ def test_a_changed_document_is_matched_under_its_next_version() -> None:
             receipt = engine.publish(data, "application/rdf+xml", first.graph)
             versions.append([(match.version, match.change) for match in receipt.matches])
     assert changed != first.data
-    assert versions == [[(1, "added")], [], [(2, "added")], [(3, "added")]]
+    assert versions == [[(1, "added")], [], [(2, "changed")], [(3, "changed")]]
