@@ -37,7 +37,7 @@ def test_a_full_disk_ends_the_run_in_words_and_space_mends_it(tmp_path: Path) ->
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=384k", "tmpfs", disk], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=448k", "tmpfs", disk], capture_output=True, check=False
     )
     if mounted.returncode != 0:
         pytest.skip("a small file system can only be mounted by root")

@@ -45,7 +45,10 @@ class Desk:
         self._time = 1_000_000
 
     def ask(self, questions: Sequence[Question]) -> None:
-        lines = [json.dumps({"id": str(number), "text": each.text}) for number, each in enumerate(questions)]
+        lines = [
+            json.dumps({"id": str(number), "text": each.text, "notify": "every"})
+            for number, each in enumerate(questions)
+        ]
         self.asked.write_text("\n".join(lines))
 
     def drop(self, name: str, edit: Callable[[bytes], bytes] = bytes) -> None:
