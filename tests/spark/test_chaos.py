@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chaos import Moment, Oracle, first_files, kept, kill_everywhere, kill_on_spark, run_in_turn, same
+from tests.chaos import RUN_POINTS, Moment, Oracle, first_files, kept, kill_everywhere, kill_on_spark, run_in_turn, same
 from tests.spark.workplace import Workplace
-from triplecast import crash_points
 from triplecast.errors import StorageFull
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.mark.slow
 def test_a_kill_at_every_point_loses_doubles_and_renames_nothing(tmp_path: Path, seed: int) -> None:
     hits = kill_everywhere(1, seed, tmp_path)
-    assert set(hits) == set(crash_points.POINTS)
+    assert set(hits) == set(RUN_POINTS)
 
 
 @pytest.mark.slow
