@@ -75,13 +75,12 @@ def _find_command(name: str) -> list[str]:
 
 @cache
 def build_differential() -> Path:
-    """The program of `differential/`, built by Cargo in the cache with the versions of its ``Cargo.lock``. Raises
-    LeftOut."""
+    """The program of `differential/`, built by Cargo in the cache. Raises LeftOut."""
     cargo = shutil.which("cargo")
     if cargo is None:
         raise LeftOut("Cargo is not installed")
     target = cache_folder("differential-dataflow-0.26.0")
-    command = [cargo, "build", "--quiet", "--release", "--locked", "--manifest-path", str(_CRATE / "Cargo.toml")]
+    command = [cargo, "build", "--quiet", "--release", "--manifest-path", str(_CRATE / "Cargo.toml")]
     surroundings = {**os.environ, "CARGO_TARGET_DIR": str(target)}
     finished = subprocess.run(command, env=surroundings, capture_output=True, text=True)
     if finished.returncode:
