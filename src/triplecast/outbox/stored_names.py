@@ -26,8 +26,13 @@ def write_names(database: SqliteFile, named: Iterable[NamedRegistrations]) -> li
 
 
 def named_ranges(database: SqliteFile) -> list[range]:
-    """Which registrations have names."""
-    return [range(first, last + 1) for last, first in database.ask("SELECT last, first FROM names ORDER BY last")]
+    """Which registrations have names. Raises `StorageFault` for numbers that are none."""
+    found = []
+    for last, first in database.ask("SELECT last, first FROM names ORDER BY last"):
+        if not (isinstance(first, int) and isinstance(last, int)):
+            raise damaged(database.where, _what(first, last))
+        found.append(range(first, last + 1))
+    return found
 
 
 def read_names(database: SqliteFile, registrations: Sequence[int]) -> list[SubscriptionName]:
