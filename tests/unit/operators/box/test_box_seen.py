@@ -75,7 +75,7 @@ def test_every_form_is_answered_and_asked_once(engine: Engine) -> None:
 def test_what_cannot_be_seen_is_undecided_with_its_reason(engine: Engine) -> None:
     engine.subscribe(ASKED["property"], id="objects")
     engine.subscribe(ASKED["either"], id="either")
-    engine.subscribe("SELECT ?p { ?p a <urn:Picture> }", id="plain")
+    engine.subscribe("SELECT ?p { ?p a <urn:Picture> }", id="plain", notify="every")
     content = draw(random.Random(11)).encode()
     for number, (bad, reason) in enumerate(
         (
