@@ -95,7 +95,7 @@ def test_changes_add_up_to_the_answer() -> None:
     seen = sum((check_history(DEFAULT_SEED, number) for number in (*range(6), 11)), Counter[str]())
     assert seen["changed"] > 500
     assert seen["removed"] > 200
-    assert seen["undecided"] == 0
+    assert 500 * seen["undecided"] < seen["compared"], "only what has more rows than an event may take steps"
 
 
 def test_undecided_answers_are_made_up_for(tmp_path: Path) -> None:
