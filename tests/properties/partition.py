@@ -20,7 +20,7 @@ from triplecast.index import IndexWriter, Snapshot
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
-from triplecast.partition import STRATEGIES, Partitioner, Routing, match_shards
+from triplecast.partition import STRATEGIES, Partitioner, Routing, match_shards, merging
 from triplecast.taxonomy import Taxonomies
 
 SHARDS = (1, 2, 3, 8)
@@ -32,6 +32,7 @@ class Shards:
     """All strategies with all numbers of shards, against one matcher."""
 
     def __init__(self) -> None:
+        merging.LEAST = 8  # a round has few subscriptions
         self.matcher, self.routing = Matcher(), Routing()
         self.pairs = self.matched = self.undecided = 0
         """Of the whole snapshots; each strategy and number of shards compares as many."""
@@ -41,7 +42,9 @@ class Shards:
 
     def compare(self, seed: int, number: int) -> list[str]:
         """Compare one round; return what differs."""
-        made = join_rounds([make_round(seed, JOINED * number + at, PUBLICATIONS, SUBSCRIPTIONS) for at in range(JOINED)])
+        made = join_rounds(
+            [make_round(seed, JOINED * number + at, PUBLICATIONS, SUBSCRIPTIONS) for at in range(JOINED)]
+        )
         timeline = make_timeline(made, seed)
         texts = [asked.text for asked in made.subscriptions]
         publications = [
@@ -64,7 +67,8 @@ class Shards:
                         partitioners[strategy, shards] = Partitioner(strategy, shards, sample, taxonomies)
                     got = self._match(partitioners[strategy, shards], snapshot, of, taxonomies)
                     if got != whole:
-                        faults.append(f"round {number}, batch {turn}, {strategy}, {shards} shards: {_differing(whole, got)}")
+                        which = f"round {number}, batch {turn}, {strategy}, {shards} shards"
+                        faults.append(f"{which}: {_differing(whole, got)}")
             sample = of
         return faults
 

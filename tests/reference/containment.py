@@ -1,4 +1,4 @@
-"""Containment between items by brute force: every mapping of the general one's variables to nodes of the special one."""
+"""Containment between items by brute force: each mapping of the general one's variables to the special one's nodes."""
 
 from __future__ import annotations
 

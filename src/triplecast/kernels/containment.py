@@ -134,7 +134,7 @@ def _find_key(index: Index, subject: np.int32, predicate: np.int32, end: np.int3
         if table[slot] >> np.uint64(32) == tag:
             key = np.int64(table[slot] & np.uint64(0xFFFFFFFF)) - 1
             if terms[key, 0] == subject and terms[key, 1] == predicate and terms[key, 2] == end:
-                found = key
+                found = int(key)
                 break
         slot = (slot + np.uint64(1)) & last
     return found
@@ -159,7 +159,7 @@ def _find_one(
         if general == item:
             general += 1
         if general < first_item[other + 1] and items.atom_offsets[general] == items.atom_offsets[general + 1]:
-            return np.int64(general)
+            return int(general)
     tries = 0
     for other in candidates:
         for general in range(first_item[other], first_item[other + 1]):
@@ -167,11 +167,11 @@ def _find_one(
                 continue
             tries += 1
             if tries > TRIES_LIMIT:
-                return np.int64(-1)
+                return -1
             counts[2] += 1
             if _maps(items, general, item, synthetic, True, bound, state):
-                return np.int64(general)
-    return np.int64(-1)
+                return int(general)
+    return -1
 
 
 @njit
@@ -289,11 +289,11 @@ def _is_weaker(operator: int, value: float, other: int, bound: float) -> bool:
     if other == LESS:
         return bool(operator == LESS and value <= bound)
     if other == AT_MOST:
-        return bool((operator == LESS or operator == AT_MOST or operator == EQUAL) and value <= bound)
+        return bool(operator in (LESS, AT_MOST, EQUAL) and value <= bound)
     if other == GREATER:
         return bool(operator == GREATER and value >= bound)
     if other == AT_LEAST:
-        return bool((operator == GREATER or operator == AT_LEAST or operator == EQUAL) and value >= bound)
+        return bool(operator in (GREATER, AT_LEAST, EQUAL) and value >= bound)
     return False
 
 

@@ -58,13 +58,15 @@ def find_closed(segment: Segment) -> U8:
     stepped = np.append(0, np.cumsum(index.groups[:-1, 0] >> GROUP_STEP == 0))
     first = structures[:, STRUCTURE_GROUPS]
     by_star = (shapes[shape, SHAPE_STAR] != 0) & (stepped[first[1:]] == stepped[first[:-1]])
-    return ((joins <= 1) | by_star).astype(np.uint8)
+    closed: U8 = ((joins <= 1) | by_star).astype(np.uint8)
+    return closed
 
 
 def find_synthetic(segment: Segment) -> U8:
     """[constants] 1 for those that stand for no IRI of a publication: the predicates of words and marks."""
     dictionary = segment.tables.dictionary
-    return (dictionary.text[dictionary.offsets[:-1]] != ord("<")).astype(np.uint8)
+    synthetic: U8 = (dictionary.text[dictionary.offsets[:-1]] != ord("<")).astype(np.uint8)
+    return synthetic
 
 
 def _find_roots(container: I32) -> I32:
@@ -81,8 +83,8 @@ def _find_roots(container: I32) -> I32:
 def assign_by_containment(segment: Segment, filed: FiledItems, shards: int) -> Assignment:
     """Spread each tree over the shards in turn, from a shard by its root's hash."""
     root = find_forest(segment, filed).root
-    roots, tree = np.unique(root, return_inverse=True)
-    tree = tree.reshape(-1).astype(np.int32)
+    roots, inverse = np.unique(root, return_inverse=True)
+    tree: I32 = inverse.reshape(-1).astype(np.int32)
     shard = place_subscriptions(filed, deal(segment, filed, tree, shards))
     chosen = np.zeros(len(root), np.bool_)
     chosen[roots] = True

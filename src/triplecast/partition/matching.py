@@ -43,7 +43,7 @@ def match_shards(
         for shard, snapshot in enumerate(partition.shards):
             places = first + np.flatnonzero(visits[first:upto] >> shard & 1)
             if len(places):
-                pieces = matcher.match_pieces(snapshot, [publications[place] for place in places], taxonomies)
+                pieces = matcher.match_pieces(snapshot, [publications[place] for place in places.tolist()], taxonomies)
                 _, matched = next(pieces)
                 done = matched.stats.publications
                 if done < len(places):

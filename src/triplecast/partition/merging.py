@@ -136,7 +136,8 @@ class _Mergers:
         key, entry = self._selective_keys(entries)
         order = np.argsort(key, kind="stable")
         keys, starts = np.unique(key[order], return_index=True)
-        having = dict(zip(keys.tolist(), np.split(entry[order], starts[1:]), strict=True))
+        parts = np.split(entry[order], starts[1:]) if len(keys) else []
+        having = dict(zip(keys.tolist(), parts, strict=True))
         queue = [(-len(those), number) for number, those in having.items() if len(those) > 1]
         heapify(queue)
         while queue and self.entries > least:

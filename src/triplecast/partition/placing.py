@@ -9,14 +9,7 @@ import numpy as np
 from triplecast.index import Segment
 from triplecast.kernels.build import Items
 from triplecast.kernels.layout import F64, I32, I64
-from triplecast.partition.items import (
-    Assignment,
-    Entries,
-    FiledItems,
-    chunk_items,
-    join_leads,
-    place_subscriptions,
-)
+from triplecast.partition.items import Assignment, Entries, FiledItems, chunk_items, join_leads, place_subscriptions
 from triplecast.partition.routing import Router, build_router
 
 CHUNK = 64
@@ -48,8 +41,8 @@ def assign_by_anchor(
 ) -> Assignment:
     """Keep what has one anchor together, and cut heavy anchors. The entries are the anchors, one key each: the
     directory. `count_hits`: in how many publications of a sample each entry is."""
-    anchors, of_item = np.unique(filed.anchor, return_inverse=True)
-    of_item = of_item.reshape(-1).astype(np.int32)
+    anchors, inverse = np.unique(filed.anchor, return_inverse=True)
+    of_item: I32 = inverse.reshape(-1).astype(np.int32)
     directory = Entries(_as_items(segment, anchors), np.ones(len(anchors), np.int64), True)
     hits = count_hits(build_router(segment, directory))
     sizes = np.bincount(of_item, minlength=len(anchors)).astype(np.float64)

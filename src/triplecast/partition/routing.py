@@ -118,5 +118,5 @@ def _wide(views: Views, publications: Sequence[Publication]) -> list[int]:
     new = np.append(True, np.diff(views.triples[:, 0]) != 0)[: len(views.triples)]
     subjects = np.diff(np.append(0, np.cumsum(new))[views.offsets])
     wide = (sizes > WIDE_TRIPLES) | (subjects >= WIDE_SUBJECTS)
-    of = views.publication[wide].tolist()
+    of: list[int] = views.publication[wide].tolist()
     return of + [place for place in np.unique(views.publication).tolist() if publications[place].dataset]

@@ -148,9 +148,7 @@ def match_and_ask(
     known: Mapping[int, Answers] = NO_ANSWERS,
 ) -> Iterator[tuple[Sequence[Publication], MatchedBatch]]:
     """Match publications that nobody keeps, in pieces (`Matcher.match_pieces`), as `ask_pieces` does."""
-    yield from ask_pieces(
-        matcher, asker, matcher.match_pieces(snapshot, publications, taxonomies), taxonomies, known
-    )
+    yield from ask_pieces(matcher, asker, matcher.match_pieces(snapshot, publications, taxonomies), taxonomies, known)
 
 
 def ask_pieces(
