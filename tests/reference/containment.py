@@ -45,6 +45,8 @@ def conjunction(items: Items, item: int) -> Conjunction:
 def contains(general: Conjunction, special: Conjunction, synthetic: set[int]) -> bool:
     """Whether some mapping makes each pattern one of the other's, and its conditions follow."""
     wanted, rows = general.variables, set(special.patterns)
+    if not all(any(_may_map(row, to) for to in rows) for row in general.patterns):
+        return False
     predicates = {predicate for _, predicate, _ in general.patterns}
     nodes = sorted({node for row in rows for node in row})
     for chosen in product(nodes, repeat=len(wanted)):
@@ -58,6 +60,10 @@ def contains(general: Conjunction, special: Conjunction, synthetic: set[int]) ->
         ):
             return True
     return False
+
+
+def _may_map(pattern: tuple[int, int, int], to: tuple[int, int, int]) -> bool:
+    return all(node < 0 or node == other for node, other in zip(pattern, to, strict=True))
 
 
 def _follows(general: Atom, special: Atom, to: dict[int, int]) -> bool:
