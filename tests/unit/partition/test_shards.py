@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 import os
 import random
+import sys
 from itertools import chain
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "operators"))
+
+from wild_operators import WILD
 
 from tests.properties.partition import SHARDS, Shards, describe
 from tests.unit.partition.samples import PREFIX, random_publication, random_query, registrations
@@ -18,6 +24,7 @@ from triplecast.match import Matcher
 from triplecast.model.match import AnswerLimits
 from triplecast.model.subscription import Subscription
 from triplecast.offline import match_documents
+from triplecast.operators.operator_set import operator_set
 from triplecast.partition import STRATEGIES, Partitioner, Routing, check_partition, match_shards, merging
 from triplecast.partition.merging import Summaries
 from triplecast.partition.placing import balance
@@ -71,12 +78,19 @@ def joined(pieces):
 
 
 def test_a_join_beyond_its_steps_is_undecided_in_its_shard_too() -> None:
-    path = " . ".join(f"?x{n} e:p ?x{n + 1}" for n in range(12))
-    texts = [f"{PREFIX}SELECT * {{ {path} . ?x12 e:q e:never }}", f"{PREFIX}SELECT * {{ ?x0 e:p ?x1 . ?x1 e:q e:o }}"]
-    lines = {f"<http://e/s{a}> <http://e/p> <http://e/s{b}> .\n".encode() for a in range(8) for b in range(8)}
-    lines |= {b"<http://e/t> <http://e/q> <http://e/never> .\n"}
+    cycle = " . ".join(f"?x{n} e:p ?x{(n + 1) % 11}" for n in range(11))
+    texts = [
+        f"{PREFIX}SELECT * {{ {cycle} }}",
+        f"{PREFIX}SELECT * {{ ?a e:q ?b . ?b e:r e:never }}",
+        f"{PREFIX}SELECT * {{ {cycle} . ?x0 e:q ?b . ?b e:r e:never }}",
+        f"{PREFIX}SELECT * {{ ?a e:p ?b }}",
+    ]
+    both = [(f"s{a}", f"t{b}") for a in range(8) for b in range(8)]
+    lines = {f"<http://e/{a}> <http://e/p> <http://e/{b}> .\n".encode() for a, b in both + [(b, a) for a, b in both]}
+    lines |= {f"<http://e/s{a}> <http://e/q> <http://e/u> .\n".encode() for a in range(8)}
+    lines |= {b"<http://e/v> <http://e/r> <http://e/never> .\n"}
     publication = random_publication(random.Random(0), 10)._replace(quads=b"".join(sorted(lines)))
-    snapshot = IndexWriter().apply(registrations(texts), covers=2)
+    snapshot = IndexWriter().apply(registrations(texts), covers=4)
     with Matcher() as matcher:
         whole = describe(matcher.match(snapshot, [publication]), [publication])
         assert whole[1], "a pair is undecided"
@@ -89,21 +103,16 @@ def test_a_join_beyond_its_steps_is_undecided_in_its_shard_too() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_operators_are_called_once_for_all_shards(strategy: str) -> None:
     texts = [
-        f"{PREFIX}PREFIX op: <urn:triplecast:op:> SELECT * {{ ?x e:t ?t ; e:p e:o{n % 3} "
-        f'FILTER (op:similarity(?t, "night train") > 0.{n}) }}'
-        for n in range(1, 7)
+        f"{PREFIX}PREFIX w: <{WILD}> SELECT * {{ ?x e:t ?t ; e:p e:o{n % 3} ; e:n{n} ?y FILTER (w:long(?t)) }}"
+        for n in range(6)
     ]
     found = LoadedSubscriptions(
         tuple(Subscription(f"s{n}", text) for n, text in enumerate(texts)), tuple(f"f:{n}" for n in range(6)), ()
     )
-    admitted = admit_all(found)
-    lines = '<a:a> <http://e/t> "the night train to Porto" ; <http://e/p> ' + ", ".join(
-        f"<http://e/o{n}>" for n in range(3)
-    )
-    documents = [
-        Document("a.ttl", f"{lines} .".encode()),
-        Document("b.ttl", lines.replace("Porto", "Rome").encode() + b"."),
-    ]
+    admitted = admit_all(found, operators=operator_set(None))
+    lines = "<a:a> " + " ; ".join(f"<http://e/p> <http://e/o{n % 3}> ; <http://e/n{n}> {n}" for n in range(6))
+    documents = [Document(f"{n}.ttl", f'{lines} ; <http://e/t> "{text}" .'.encode()) for n, text in enumerate("along")]
+    documents += [Document("long.ttl", f'{lines} ; <http://e/t> "long" .'.encode())]
 
     def run(*partition: object):
         (outcome,) = match_documents(admitted, documents, lambda: 0, strategy=partition[0], shards=partition[1])
@@ -112,7 +121,7 @@ def test_operators_are_called_once_for_all_shards(strategy: str) -> None:
 
     whole = run("slices", 1)
     assert whole[0]
-    assert whole[2] == 2
+    assert whole[2] == len(documents)
     assert run(strategy, 3) == whole
 
 
