@@ -60,7 +60,7 @@ def _count_work(indexed: Indexed) -> dict[str, float]:
     with Matcher() as matcher:
         stats = MatchStats()
         for batch in in_batches(indexed.publications):
-            stats += matcher.match(_snapshot(indexed), batch).stats
+            stats = sum((piece.stats for _, piece in matcher.match_pieces(_snapshot(indexed), batch)), stats)
     counted = {"keys": stats.keys, "structures": stats.touched, "joins": stats.joins, "candidates": stats.candidates}
     return {name: number / stats.publications for name, number in counted.items()}
 
