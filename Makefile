@@ -36,7 +36,7 @@ format: setup
 
 # Update the pinned dependencies with hashes and no index address (needs uv on the path)
 lock:
-	uv pip compile pyproject.toml --extra spark --extra operators --group dev --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra spark --extra operators --extra service --extra client --extra kafka --extra connect --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --quiet --output-file requirements.lock
 	sed -n '/^setuptools==/,/# via/p' requirements.lock > requirements-build.lock
 	uv pip compile --group experiments --constraint requirements.lock --universal --python-version 3.11 --generate-hashes \
