@@ -234,7 +234,7 @@ def _subscribe(engine: Engine, wanted: NewSubscription, owner: str | None) -> Su
 
 
 def _find(engine: Engine, id: str, access: Access, ticket: str | None) -> LiveSubscription:
-    """Raises one `Problem` 404 for an unknown id, for a wrong ticket and for another owner's: a guess learns nothing."""
+    """Raises one `Problem` 404 for an unknown id, a wrong ticket and another owner's: a guess learns nothing."""
     try:
         found = engine.serving.subscription(id, ticket)
     except InputError:

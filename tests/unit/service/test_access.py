@@ -40,7 +40,8 @@ def test_a_file_of_tokens_holds_hashes_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["{", "{}", '{"owner": "a", "scopes": ["all"], "sha256": "00"}', '{"owner": 1, "scopes": [], "sha256": ""}', ""]
+    "line",
+    ["{", "{}", '{"owner": "a", "scopes": ["all"], "sha256": "00"}', '{"owner": 1, "scopes": [], "sha256": ""}', ""],
 )
 def test_a_line_that_is_no_token_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "tokens"

@@ -64,9 +64,7 @@ def test_every_form_goes_in_and_comes_out(client: TestClient, media_type: str) -
     read = client.get("/documents", params={"graph": IRI}, headers={"Accept": media_type})
     assert read.headers["Content-Type"].partition(";")[0] == media_type
     assert isomorphic(read.content, FORMS[media_type], ONE.encode(), RdfFormat.TURTLE)
-    again = client.put(
-        "/documents", params={"graph": IRI}, content=read.content, headers={"Content-Type": media_type}
-    )
+    again = client.put("/documents", params={"graph": IRI}, content=read.content, headers={"Content-Type": media_type})
     assert again.json()["publications"][0]["outcome"] == "unchanged"
     looked = client.head("/documents", params={"graph": IRI}, headers={"Accept": media_type})
     assert looked.content == b""

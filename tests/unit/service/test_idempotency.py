@@ -15,7 +15,7 @@ from triplecast.service.idempotency import KeptAnswer, KeptAnswers, Unfinished
 from triplecast.service.problems import Problem
 
 IRI = "https://example.org/1"
-ONE, TWO = ('<a:s> <a:p> "%d" .' % number for number in (1, 2))
+ONE, TWO = (f'<a:s> <a:p> "{number}" .' for number in (1, 2))
 
 
 def put(client: TestClient, data: str, key: str | None = None) -> object:

@@ -68,7 +68,9 @@ def test_what_was_acknowledged_survives_kills(tmp_path: Path) -> None:
         served = Served(tmp_path / "folder")
         with httpx.Client(base_url=served.url, trust_env=False) as client:
             if life == 0:
-                client.post("/subscriptions", json={"text": "SELECT ?o { ?s <https://e.org/p> ?o }", "lease": "forever"})
+                client.post(
+                    "/subscriptions", json={"text": "SELECT ?o { ?s <https://e.org/p> ?o }", "lease": "forever"}
+                )
             for number, text in acknowledged.items():
                 read = client.get(f"/documents?graph=https://e.org/{number}")
                 assert text in read.text
@@ -141,5 +143,6 @@ def test_a_missing_extra_is_a_message(tmp_path: Path) -> None:
 
 
 def test_importing_triplecast_loads_nothing_that_serves() -> None:
-    code = "import sys, triplecast, triplecast.cli; print([m for m in ('fastapi', 'uvicorn', 'httpx') if m in sys.modules])"
+    names = ("fastapi", "uvicorn", "httpx", "prometheus_client")
+    code = f"import sys, triplecast, triplecast.cli; print([m for m in {names} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -83,7 +83,9 @@ def test_an_answer_has_what_was_acknowledged_before(served: TestClient) -> None:
         ({"params": {"query": "ASK {}"}, "headers": {"Accept": "text/csv"}}, 406),
     ],
 )
-def test_what_is_not_answered_is_a_problem(client: TestClient, request_of: dict[str, dict[str, str]], status: int) -> None:
+def test_what_is_not_answered_is_a_problem(
+    client: TestClient, request_of: dict[str, dict[str, str]], status: int
+) -> None:
     found = client.get("/sparql", **request_of)  # type: ignore[arg-type]
     assert (found.status_code, found.headers["Content-Type"]) == (status, "application/problem+json")
 
