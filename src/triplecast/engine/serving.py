@@ -18,6 +18,7 @@ from triplecast.model.subscription import API
 from triplecast.outbox import Outbox
 from triplecast.registry.listing import LiveSubscription, Page, read_page
 from triplecast.registry.registry import Registry
+from triplecast.registry.requests import Requests
 from triplecast.repository import QueryAnswer
 
 
@@ -38,7 +39,7 @@ Condition = Callable[[DocumentState | None], None]
 """Raises for a state, or for no document, in which a change is not wanted."""
 
 
-class Progress(NamedTuple):
+class FolderProgress(NamedTuple):
     """How far a folder has come."""
 
     position: int
@@ -130,14 +131,26 @@ class Serving:
             self._publishing.match_accepted()
             return self._querying.answer(text, "sparql", steps, time_text(read_clock(self._clock)))
 
+    def announce(self, address: str) -> None:
+        """Note where the holder of the folder answers requests (`answer_line`)."""
+        self._journal.announce(address)
+
+    def answer_line(self, line: bytes) -> bytes:
+        """The answer to a request that came to the control socket (`registry.requests`), told as a call would be."""
+        with self._lock:
+            self._publishing.match_accepted()
+            answer = Requests(self._registry, self._journal, self._outbox, self._clock).answer_line(line)
+            self._publishing.match_accepted()
+        return answer
+
     def sequence(self) -> int:
         """Of the last notification."""
         self._opened.check_open()
         return self._outbox.state.sequence
 
-    def progress(self) -> Progress:
+    def progress(self) -> FolderProgress:
         """Raises `FolderLocked` too, where another process has the folder now."""
         self._opened.check()
         waiting = self._journal.next_document(self._outbox.settled_upto())
         since = None if waiting is None else self._journal.written_at(waiting)
-        return Progress(self._journal.head(), waiting, since, self._outbox.state.sequence)
+        return FolderProgress(self._journal.head(), waiting, since, self._outbox.state.sequence)

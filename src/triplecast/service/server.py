@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import uvicorn
 
 from triplecast.engine import Engine
 from triplecast.errors import InputError
+from triplecast.registry.control import ControlServer
 from triplecast.service.app import create_app
 from triplecast.service.guard import LOG
 from triplecast.service.settings import ServiceSettings
@@ -25,7 +28,12 @@ BACKLOG = 2_048
 def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Callable[[str], None]) -> None:
     """Serve a folder until SIGTERM or SIGINT. Raises `InputError` where nothing can listen there, `FolderLocked` and
     `StorageFault`."""
-    with Engine.open(folder) as engine, _listen(host, port) as listening:
+    with ExitStack() as opened:
+        engine = opened.enter_context(Engine.open(folder))
+        listening = opened.enter_context(_listen(host, port))
+        control = ControlServer(folder.absolute(), engine.serving.answer_line)
+        opened.callback(control.close)
+        engine.serving.announce(str(control.address))
         _log_to_stderr()
         app = create_app(engine, settings)
         config = uvicorn.Config(
@@ -40,6 +48,8 @@ def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Ca
         )
         shown = f"[{host}]" if ":" in host else host
         say(f"serving {folder} at http://{shown}:{listening.getsockname()[1]}")
+        for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn ends by one, and raises it again when it has ended
+            signal.signal(number, lambda *_: None)
         uvicorn.Server(config).run(sockets=[listening])
 
 
