@@ -1,4 +1,4 @@
-"""A real Kafka broker (KRaft, one node, loopback only) from jars that Maven fetches into a cache outside the repository.
+"""A real Kafka broker (KRaft, one node, loopback only) from jars that Maven fetches into a cache outside the project.
 
 Where there is no Maven, or the jars are not to be had, `fetch_jars` says so, and the tests are skipped for that reason.
 """
@@ -14,6 +14,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -120,12 +121,14 @@ class Broker:
         from confluent_kafka.admin import NewTopic
 
         topic = NewTopic(name, partitions, 1, config=dict(config or {}))
-        _retry(lambda: self.admin().create_topics([topic])[name].result(30))
+        _retry(lambda: self.admin.create_topics([topic])[name].result(30))
 
     def delete_topic(self, name: str) -> None:
-        self.admin().delete_topics([name], operation_timeout=30)[name].result(30)
+        self.admin.delete_topics([name], operation_timeout=30)[name].result(30)
 
+    @cached_property
     def admin(self) -> Any:
+        """One client for all calls: what it was asked ends with it."""
         from confluent_kafka.admin import AdminClient
 
         return AdminClient({"bootstrap.servers": self.address, "log_level": 0})
@@ -135,7 +138,9 @@ class Broker:
 
         return Producer({"bootstrap.servers": self.address, "log_level": 0, "linger.ms": 1, **more})
 
-    def send(self, topic: str, *records: tuple[str | None, bytes | None, Mapping[str, str]], partition: int = 0) -> None:
+    def send(
+        self, topic: str, *records: tuple[str | None, bytes | None, Mapping[str, str]], partition: int = 0
+    ) -> None:
         """Send records, each a key, a value and headers, and wait until they are there."""
         producer, failed = self.producer(**{"message.max.bytes": 20_000_000}), []
         for key, value, headers in records:

@@ -1,4 +1,4 @@
-"""A relay in a process of its own, which a crash point may kill: ``python -m tests.kafka.relaying FOLDER BROKERS TOPIC``."""
+"""A relay in a process of its own, which may be killed: ``python -m tests.kafka.relaying FOLDER BROKERS TOPIC``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,17 @@ from triplecast.kafka.relay import Relay
 
 def main(folder: str, brokers: str, topic: str) -> None:
     relay.AT_ONCE = 16
-    kafka = Kafka(brokers, notifications=topic)
-    with Journal.open(Path(folder)) as journal:
-        with closing(Relay(kafka, settle_group(journal, kafka), journal, print)) as relayed:
-            while relayed.is_behind():
-                relayed.look()
+    relay_all(Kafka(brokers, notifications=topic), Path(folder))
+
+
+def relay_all(kafka: Kafka, folder: Path) -> None:
+    """Send all that the outbox has."""
+    with (
+        Journal.open(folder) as journal,
+        closing(Relay(kafka, settle_group(journal, kafka), journal, print)) as relayed,
+    ):
+        while relayed.is_behind():
+            relayed.look()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.kafka.broker import Broker
+from tests.kafka.relaying import relay_all
 from triplecast.engine import Engine
 from triplecast.errors import PipelineFailed, StorageFault
 from triplecast.journal import Journal
@@ -36,13 +37,6 @@ def publish(folder: Path, documents: int, first: int = 0, texts: str = "") -> No
         for number in range(first, first + documents):
             text = f'<http://e/{number % 10}> <http://e/number> {number} ; <http://e/text> "{texts}" .'
             engine.publish(text, "text/turtle", f"http://e/{number % 10}")
-
-
-def relay_all(kafka: Kafka, folder: Path) -> None:
-    with Journal.open(folder) as journal:
-        with closing(Relay(kafka, settle_group(journal, kafka), journal, [].append)) as relayed:
-            while relayed.is_behind():
-                relayed.look()
 
 
 def lines(folder: Path) -> list[str]:
@@ -109,11 +103,13 @@ def test_brokers_that_restart_hold_notifications_up(broker: Broker, topics: Topi
     publish(tmp_path, 20)
     relay_all(kafka, tmp_path)
     publish(tmp_path, 20, 20)
-    with Journal.open(tmp_path) as journal:
-        with closing(Relay(kafka, settle_group(journal, kafka), journal, [].append)) as relayed:
-            broker.restart(signal.SIGKILL)
-            while relayed.is_behind():
-                relayed.look()
+    with (
+        Journal.open(tmp_path) as journal,
+        closing(Relay(kafka, settle_group(journal, kafka), journal, [].append)) as relayed,
+    ):
+        broker.restart(signal.SIGKILL)
+        while relayed.is_behind():
+            relayed.look()
     check_each_once(broker, topic, tmp_path)
 
 
@@ -145,7 +141,7 @@ def test_a_group_that_kafka_has_forgotten_repeats_nothing(
     publish(tmp_path, 5, 20)
     with Journal.open(tmp_path) as journal:
         journal.set_setting(f"kafka sent {topic}", "1:7")  # as a run that was killed left it
-    broker.admin().delete_consumer_groups([group])[group].result(30)
+    broker.admin.delete_consumer_groups([group])[group].result(30)
     relay_all(kafka, tmp_path)
     check_each_once(broker, topic, tmp_path)
 

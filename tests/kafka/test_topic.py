@@ -1,4 +1,4 @@
-"""Documents of a topic, from a real broker: each once, in order, whatever the topic holds and whoever ends in between."""
+"""Documents of a topic, from a real broker: each once, in order, whatever the topic holds and whoever ends."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_records_that_were_deleted_before_they_were_read_are_told(
     broker.send(topic, *((f"http://e/{n}", turtle(n), TURTLE) for n in range(3)))
     take_all(kafka, tmp_path)
     broker.send(topic, *((f"http://e/{n}", turtle(n), TURTLE) for n in range(3, 9)))
-    for future in broker.admin().delete_records([TopicPartition(topic, 0, 7)]).values():
+    for future in broker.admin.delete_records([TopicPartition(topic, 0, 7)]).values():
         future.result(30)
     take_all(kafka, tmp_path)
     assert [graph for _, graph, _ in events(tmp_path)] == [f"http://e/{n}" for n in (0, 1, 2, 7, 8)]
@@ -180,7 +180,7 @@ def test_brokers_that_restart_and_partitions_that_are_added(
         reader = taken.acceptor._reader
         assert taken.drain()
         broker.restart(signal.SIGKILL)
-        broker.admin().create_partitions([NewPartitions(topic, 2)])[topic].result(30)
+        broker.admin.create_partitions([NewPartitions(topic, 2)])[topic].result(30)
         broker.send(topic, ("http://e/300", turtle(300), TURTLE))
         broker.send(topic, ("http://e/301", turtle(301), TURTLE), partition=1)
         until = time.monotonic() + 60

@@ -41,9 +41,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "run",
         help="watch a folder or a topic of documents and match them on Spark",
-        description="Record every document of an inbox, or of a Kafka topic, in the journal, match it on Spark against the subscriptions "
-        "and record notifications in the outbox (list them with `triplecast notifications DIR`). A changed document is "
-        "a new version; a changed subscription is registered again.",
+        description="Record every document of an inbox, or of a Kafka topic, in the journal, match it on Spark against "
+        "the subscriptions and record notifications in the outbox (list them with `triplecast notifications DIR`). A "
+        "changed document is a new version; a changed subscription is registered again.",
     )
     parser.add_argument(
         "--subscriptions",
@@ -54,7 +54,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="register the subscriptions of these files and folders (default: leave those of the folder as they are)",
     )
     parser.add_argument("--inbox", metavar="DIR", type=Path, help="watch this folder for documents")
-    parser.add_argument("--kafka", metavar="BROKERS", help="read or write topics of the Kafka at HOST:PORT[,HOST:PORT…]")
+    parser.add_argument(
+        "--kafka", metavar="BROKERS", help="read or write topics of the Kafka at HOST:PORT[,HOST:PORT…]"
+    )
     parser.add_argument("--publications", metavar="TOPIC", help="read documents from this topic, in place of an inbox")
     parser.add_argument("--notifications", metavar="TOPIC", help="send notifications to this topic")
     parser.add_argument(

@@ -243,9 +243,7 @@ class JournalWriter(JournalFile):
             )
         return Acceptance(accepted, rejected, dropped)
 
-    def _accept_documents(
-        self, writing: Writing, drafts: Sequence[Draft]
-    ) -> tuple[list[Accepted], dict[int, Dropped]]:
+    def _accept_documents(self, writing: Writing, drafts: Sequence[Draft]) -> tuple[list[Accepted], dict[int, Dropped]]:
         """Add the records of drafts, of which some may be parts of cut documents."""
         if self._has_parts is None:
             self._has_parts = has_parts(self._database)

@@ -32,7 +32,7 @@ from triplecast.kafka.connection import (
     refuse_lasting,
 )
 from triplecast.model.operators import NO_OPERATORS
-from triplecast.outbox import Cursor, Definitions, Outbox, OutboxReader
+from triplecast.outbox import Cursor, Definitions, Outbox
 
 AT_ONCE, BYTES_AT_ONCE = 1_000, 4 << 20
 """Notifications, and bytes of them, after which a transaction is committed."""
@@ -231,9 +231,7 @@ class Relay:
                 self._producer.poll(0.05)
 
     def _next_lines(self) -> list[Line]:
-        definitions = Definitions(
-            self._journal.registrations, NO_OPERATORS.with_recorded(self._journal.operators())
-        )
+        definitions = Definitions(self._journal.registrations, NO_OPERATORS.with_recorded(self._journal.operators()))
         found: list[Line] = []
         size = 0
         for _, text in self._outbox.json_lines(self._reached, definitions=definitions):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,9 @@ class TopicReader:
             committed = self._consumer.committed(partitions, PATIENCE)
         except self._client.KafkaException as error:
             refuse_lasting(error.args[0], self._name)
-            raise InputError(f"Kafka does not say how far the folder has come: {describe(error)}", "try again") from error
+            raise InputError(
+                f"Kafka does not say how far the folder has come: {describe(error)}", "try again"
+            ) from error
         told = [int(each.metadata) for each in committed if each.offset >= 0 and (each.metadata or "").isdecimal()]
         head = journal.head()
         if max(told, default=0) > head:
@@ -157,10 +160,8 @@ class TopicReader:
             self._report(f"the topic {self._name} was made anew since: partition {partition} is read from its start")
             return low
         if known.size > high:
-            raise InputError(
-                f"partition {partition} of {self._name} ends at {high}, but was read up to {known.size}: it lost its end",
-                "name a topic that holds what was sent since under another name",
-            )
+            found = f"partition {partition} of {self._name} ends at {high}, but was read up to {known.size}"
+            raise InputError(f"{found}: its end is lost", "send what is missing to another topic, and name that")
         if known.size < low:
             reason = f"records {known.size} to {low - 1} were deleted from the topic before they were read"
             hint = "publish their documents again, and give the topic a longer retention"
@@ -193,6 +194,9 @@ class TopicReader:
             self._read_anew(topic)
         added = [p for p in topic.partitions if p not in self._next]
         self._topic = topic
+        if added:
+            with suppress(self._client.KafkaException):
+                self._consumer.list_topics(self._name, 5.0)  # until it is asked for, the client does not know of them
         for partition in added:
             self._next[partition] = self._start(partition, None)
             at = self._client.TopicPartition(self._name, partition, self._next[partition])

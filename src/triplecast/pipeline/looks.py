@@ -10,9 +10,7 @@ LOOK_SECONDS = 0.2
 """Between two looks at inbox or subscriptions."""
 
 
-def look_again(
-    ending: threading.Event, look: Callable[[], bool], pause: Callable[[float], bool] | None = None
-) -> None:
+def look_again(ending: threading.Event, look: Callable[[], bool], pause: Callable[[float], bool] | None = None) -> None:
     """Look until the end; after a look that took nothing, rest at least five times as long as it lasted. `pause` spends
     a rest and returns whether the end has come."""
     pause = pause or ending.wait

@@ -26,10 +26,10 @@ from triplecast.ingest import Parser
 from triplecast.ingest.document_files import check_broader
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
-from triplecast.kernels.compiling import FIRST, compile_kernels, warm
 from triplecast.kafka import Kafka, settle_group
 from triplecast.kafka.relay import Relay
 from triplecast.kafka.topic_reader import TopicReader
+from triplecast.kernels.compiling import FIRST, compile_kernels, warm
 from triplecast.languages.roots import read_split
 from triplecast.match import Matcher
 from triplecast.model.match import Learnt
@@ -134,8 +134,9 @@ def run(
     `once`, until what was there at the start is matched, and sent where it is to be sent.
 
     `spark` is a session that the caller keeps; without one, one is started on `cores` threads, or on the cluster of a
-    `master`, and ended at the end. No owner has more than `broad_per_owner` broad subscriptions registered. `operators` are those that queries may call,
-    by default all that are declared; they are called in the order of a `schedule`.
+    `master`, and ended at the end. No owner has more than `broad_per_owner` broad subscriptions registered.
+    `operators` are those that queries may call, by default all that are declared; they are called in the order of a
+    `schedule`.
     `output` holds journal, index, outbox and Spark's log. Raises InputError, FolderLocked, StorageFault or
     PipelineFailed; what was acknowledged before is kept, and the same call continues from there.
     """

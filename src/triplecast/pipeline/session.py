@@ -47,8 +47,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.python.worker.reuse": "true",
     "spark.python.worker.faulthandler.enabled": "true",
 }
-"""What every session is started with; a task that loses its worker is tried again (`local_master`). The JVM only passes bytes
-on, so that a second compiler costs it more than it gains: without, a start takes half the CPU time."""
+"""What every session is started with; a task that loses its worker is tried again (`local_master`). The JVM only
+passes bytes on, so that a second compiler costs it more than it gains: without, a start takes half the CPU time."""
 
 
 _LONGEST_FOLDER = 60

@@ -144,8 +144,10 @@ class TopicAcceptor:
         self.taken.accepted += new
         self.taken.unchanged += len(accepted) - new + repeated
         self.taken.rejects += len(rejects)
-        for notice in (*rejects, *warnings):
-            self._report(notice)
+        for reject in rejects:
+            self._report(reject)
+        for warning in warnings:
+            self._report(warning)
 
     def _versions(self, arrivals: Sequence[Arrival]) -> dict[str, FileState]:
         """The publisher's last versions of the graphs whose records have one."""
