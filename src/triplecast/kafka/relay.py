@@ -49,7 +49,7 @@ _SECONDS = 10.0
 """For an answer while the run works, so that it ends soon after it is to."""
 
 
-class Line(NamedTuple):
+class OutgoingLine(NamedTuple):
     """A notification as JSON, and what of it decides where it goes."""
 
     sequence: int
@@ -214,7 +214,7 @@ class Relay:
             self._note()
         return True
 
-    def _produce(self, line: Line, note_delivery: Callable[[Any, Any], None]) -> None:
+    def _produce(self, line: OutgoingLine, note_delivery: Callable[[Any, Any], None]) -> None:
         headers = [("content-type", b"application/json")]
         value = line.text.encode()
         most = int(self._kafka.settings.get("message.max.bytes", LARGEST)) - 1_000
@@ -230,9 +230,9 @@ class Relay:
             except BufferError:
                 self._producer.poll(0.05)
 
-    def _next_lines(self) -> list[Line]:
+    def _next_lines(self) -> list[OutgoingLine]:
         definitions = Definitions(self._journal.registrations, NO_OPERATORS.with_recorded(self._journal.operators()))
-        found: list[Line] = []
+        found: list[OutgoingLine] = []
         size = 0
         for _, text in self._outbox.json_lines(self._reached, definitions=definitions):
             for line in map(_line, text.split("\n")[:-1]):
@@ -242,7 +242,7 @@ class Relay:
                     return found
         return found
 
-    def _live(self, lines: list[Line]) -> Iterator[Line]:
+    def _live(self, lines: list[OutgoingLine]) -> Iterator[OutgoingLine]:
         """Those whose registration is live: a cancel or the end of a lease withholds the others (semantics 9.8)."""
         self._journal.end_leases()
         wanted = sorted({each.registration for each in lines})
@@ -256,9 +256,9 @@ class Relay:
             self._journal.set_setting(SENT + self._topic, str(Cursor(self._outbox.state.epoch, self._reached)))
 
 
-def _line(text: str) -> Line:
+def _line(text: str) -> OutgoingLine:
     row = json.loads(text)
-    return Line(row["sequence"], row["id"], row["registration"], row["publication"], text)
+    return OutgoingLine(row["sequence"], row["id"], row["registration"], row["publication"], text)
 
 
 def _without_answers(text: str, size: int) -> bytes:

@@ -30,7 +30,7 @@ def version_place(graph: str) -> str:
 
 
 @dataclass(slots=True)
-class _Group:
+class _RecordGroup:
     """Records that are read together, and what is kept with them."""
 
     arrivals: list[Arrival]
@@ -88,7 +88,7 @@ class TopicAcceptor:
 
     def _take(self, ending: threading.Event, is_over: Callable[[], bool]) -> None:
         """While one group is parsed, the one before is committed."""
-        pending: _Group | None = None
+        pending: _RecordGroup | None = None
         with ThreadPoolExecutor(1, "triplecast-parsing") as parsing:
             while not is_over():
                 group = self._read(parsing, 0.0 if pending else LOOK_SECONDS)
@@ -101,16 +101,16 @@ class TopicAcceptor:
             elif pending is not None:
                 self._commit(pending)
 
-    def _read(self, parsing: ThreadPoolExecutor, wait: float) -> _Group | None:
+    def _read(self, parsing: ThreadPoolExecutor, wait: float) -> _RecordGroup | None:
         records = self._reader.read(GROUP_DOCUMENTS, GROUP_BYTES, wait)
         lost, self._reader.lost = self._reader.lost, []
         if not records and not lost:
             return None
         arrivals = [read_record(record, self._dataset, self._split) for record in records]
         documents = [each.change for each in arrivals if isinstance(each.change, Document)]
-        return _Group(arrivals, lost, self._reader.states(), parsing.submit(self._parser.parse, documents))
+        return _RecordGroup(arrivals, lost, self._reader.states(), parsing.submit(self._parser.parse, documents))
 
-    def _commit(self, group: _Group) -> None:
+    def _commit(self, group: _RecordGroup) -> None:
         parsed = iter(group.parsing.result())
         changes: list[Draft | str] = []
         rejects = [*group.lost]
