@@ -31,6 +31,9 @@ POINTS = (
     "outbox.committed",
     "outbox.some-wait",
     "outbox.pruned",
+    "kafka.taken",
+    "kafka.sending",
+    "kafka.sent",
     "local.taken",
     "local.committed",
 )
