@@ -33,6 +33,8 @@ POINTS = (
     "outbox.pruned",
     "local.taken",
     "local.committed",
+    "delivery.noted",
+    "delivery.committed",
 )
 """Every name that `reach` is called with."""
 
