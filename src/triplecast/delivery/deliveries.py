@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count
@@ -326,7 +326,7 @@ class Deliveries:
             self.settle(attempt, Outcome(FAILED, "it has been pruned from the outbox"))
         return [] if found is None else [attempt]
 
-    def _fail(self, live: Live, notifications: list[Notification], outcome: Outcome, now: int) -> None:
+    def _fail(self, live: Live, notifications: Sequence[Notification], outcome: Outcome, now: int) -> None:
         target = live.failed(outcome, now, self._chance)
         if is_exhausted(target):
             self._ledger.bury(buried(target, notifications, now))

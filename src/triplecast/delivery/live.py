@@ -96,7 +96,9 @@ class Live:
         )
         if now - since < GIVE_UP_SECONDS * SECOND:
             return failed
-        return replace(failed, disabled=f"no success for {GIVE_UP_SECONDS // 86_400} days; the last error: {outcome.reason}")
+        return replace(
+            failed, disabled=f"no success for {GIVE_UP_SECONDS // 86_400} days; the last error: {outcome.reason}"
+        )
 
 
 def is_exhausted(target: Target) -> bool:

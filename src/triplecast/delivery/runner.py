@@ -115,7 +115,7 @@ class DeliveryRunner:
         outcome = Outcome(FAILED, "the attempt was broken off")
         try:
             outcome = self._deliver(attempt)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is this target's alone
+        except Exception as error:
             outcome = Outcome(FAILED, f"{type(error).__name__}: {error}")
         finally:
             self._settled.put((attempt, outcome))

@@ -49,8 +49,7 @@ class TargetStore:
     def targets(self) -> list[Target]:
         names = ", ".join(_TARGET)
         rows = self._database.ask(f"SELECT {names} FROM target ORDER BY created_at, id")
-        idle = _TARGET.index("idle")
-        return [Target(*row[:idle], bool(row[idle]), *row[idle + 1 :]) for row in rows]
+        return [Target(**dict(zip(_TARGET, row, strict=True))) for row in rows]
 
     def reached(self) -> tuple[int, int]:
         """The epoch and sequence up to which idle targets have everything."""
@@ -61,7 +60,7 @@ class TargetStore:
         """Dead letters of a target, or of all; with `again` only those that are to be delivered again."""
         which = "WHERE (?1 IS NULL OR target = ?1) AND again >= ?2 ORDER BY target, sequence LIMIT ?3"
         rows = self._database.ask(f"SELECT {', '.join(_DEAD)} FROM dead {which}", (target, int(again), limit))
-        return [DeadLetter(*row[:-1], bool(row[-1])) for row in rows]
+        return [DeadLetter(**dict(zip(_DEAD, row, strict=True))) for row in rows]
 
     def count_dead(self, target: str) -> int:
         return int(self._database.ask_one("SELECT count(*) FROM dead WHERE target = ?", (target,))[0])
