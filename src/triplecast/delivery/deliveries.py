@@ -75,7 +75,7 @@ class Deliveries:
     # ---- what is due ------------------------------------------------------------------------------------------------
 
     def read(self) -> bool:
-        """Read a page of what the outbox has got, and of what targets are behind with; whether there is more."""
+        """Read a page of what the outbox has got, and of what targets are behind with; whether it has got more."""
         with self._lock:
             state = self._outbox.state
             if state.epoch != self._epoch or state.sequence < self._end:
@@ -91,7 +91,7 @@ class Deliveries:
                 self._end = page[-1].sequence if len(page) == PAGE else max(self._end, state.sequence)
             if self._hungry:
                 self._feed(state.sequence)
-            return self._end < state.sequence or bool(self._hungry)
+            return self._end < state.sequence
 
     def due(self) -> list[Attempt]:
         """The attempts to make now; each is given back to `settle`."""
@@ -112,6 +112,12 @@ class Deliveries:
                 else:
                     self._hungry[id] = live
             return found
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether `read` is to be called before anything else is due."""
+        with self._lock:
+            return bool(self._hungry)
 
     def next_due(self) -> int | None:
         """When something may be due, in microseconds since 1970."""

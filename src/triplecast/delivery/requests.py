@@ -147,7 +147,7 @@ def shown_letter(letter: DeadLetter) -> Answer:
         "attempts": letter.attempts,
         "reason": letter.reason,
         "at": time_text(letter.at),
-        "again": letter.again,
+        "again": bool(letter.again),
     }
 
 

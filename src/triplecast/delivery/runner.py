@@ -75,14 +75,14 @@ class DeliveryRunner:
     def _go_on(self) -> bool:
         """One round; whether there was something to do."""
         try:
-            is_behind = self.deliveries.read()
+            worked = self.deliveries.read()
         except InputError:  # the outbox has begun again in between
             return True
         attempts = self.deliveries.due()
         for attempt in attempts:
             self._under_way += 1
             self._workers.submit(self._attempt, attempt)
-        worked = bool(attempts) or is_behind
+        worked |= bool(attempts) or self.deliveries.is_behind
         self._take_in(0.0 if worked else self._patience())
         try:
             self.deliveries.flush()

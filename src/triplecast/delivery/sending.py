@@ -11,7 +11,7 @@ import signal
 import smtplib
 import ssl
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import EmailMessage
@@ -19,6 +19,7 @@ from email.utils import formatdate
 from functools import partial
 
 from triplecast.delivery.attempt import BUSY, DELIVERED, FAILED, GONE, REFUSED, Attempt, Deliver, Outcome
+from triplecast.delivery.deliveries import Deliveries
 from triplecast.delivery.messages import command_input, mail_subject, mail_text, webhook_body, with_definitions
 from triplecast.delivery.retrying import read_retry_after
 from triplecast.delivery.target import COMMAND, EMAIL, WEBHOOK, secret_key
@@ -48,15 +49,15 @@ class MailServer:
 
 
 def sender_of(
-    are_live: Callable[[Attempt], bool],
-    ways: dict[str, Deliver],
+    deliveries: Deliveries,
+    ways: Mapping[str, Deliver],
     journal: JournalFile,
     operators: Callable[[], OperatorSet],
 ) -> Deliver:
     """What makes attempts, one of `ways` for each kind of target; nothing is sent for a registration that has ended."""
 
     def deliver(attempt: Attempt) -> Outcome:
-        if not are_live(attempt):
+        if not deliveries.are_live(attempt):
             return Outcome(REFUSED)
         found = with_definitions(attempt.notifications, journal, operators())
         return ways[attempt.target.kind](Attempt(attempt.target, found, attempt.letter, attempt.at))
