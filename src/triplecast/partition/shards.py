@@ -78,17 +78,15 @@ class Partitioner:
 
     def partition(self, snapshot: Snapshot) -> Partition:
         """Cut what was not cut before."""
-        cuts = [self.cut(segment) for segment in snapshot.segments]
+        cuts = []
+        for segment in snapshot.segments:
+            if segment not in self._cuts:
+                self._cuts[segment] = self.cut(segment)
+            cuts.append(self._cuts[segment])
         return join_cuts(cuts, snapshot, self.shards)
 
     def cut(self, segment: Segment) -> SegmentCut:
         """The shards of one segment."""
-        found = self._cuts.get(segment)
-        if found is None:
-            found = self._cuts[segment] = self._cut(segment)
-        return found
-
-    def _cut(self, segment: Segment) -> SegmentCut:
         filed = file_items(segment)
         assigned = self._assign(segment, filed)
         of_member = assigned.shard[filed.of_member]
