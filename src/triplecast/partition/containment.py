@@ -25,7 +25,7 @@ from triplecast.kernels.layout import (
     STRUCTURE_SHAPE,
     U8,
 )
-from triplecast.partition.items import Assignment, Entries, FiledItems, join_leads, place_subscriptions
+from triplecast.partition.items import Assignment, FiledItems, RoutedItems, join_leads, place_subscriptions
 from triplecast.partition.placing import mix
 
 
@@ -90,7 +90,7 @@ def assign_by_containment(segment: Segment, filed: FiledItems, shards: int) -> A
     chosen[roots] = True
     items = keep_items(filed.items, chosen)._replace(subscription=np.arange(len(roots), dtype=np.int32))
     leads = join_leads(tree, shard[filed.subscription], len(roots))
-    return Assignment(shard, Entries(items, leads, False))
+    return Assignment(shard, RoutedItems(items, leads, False))
 
 
 def deal(segment: Segment, filed: FiledItems, group: I32, shards: int) -> I32:

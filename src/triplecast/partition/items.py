@@ -44,7 +44,7 @@ def file_items(segment: Segment) -> FiledItems:
     return FiledItems(items, first_item, structure, anchor, of_member[items.subscription], of_member)
 
 
-class Entries(NamedTuple):
+class RoutedItems(NamedTuple):
     """What the index stage looks for: E conjunctions, in the numbers of the segment's dictionary, and where each
     leads."""
 
@@ -61,7 +61,7 @@ class Assignment(NamedTuple):
 
     shard: I32
     """By subscription."""
-    entries: Entries | None
+    entries: RoutedItems | None
     """None if every publication visits every shard."""
 
 

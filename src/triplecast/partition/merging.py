@@ -23,20 +23,20 @@ from triplecast.kernels.build import Items
 from triplecast.kernels.layout import I32, STRUCTURE_KEYS, STRUCTURE_PLAIN
 from triplecast.model.publication import Position, Publication
 from triplecast.partition.containment import deal
-from triplecast.partition.items import Assignment, Entries, FiledItems, join_leads, place_subscriptions
+from triplecast.partition.items import Assignment, FiledItems, RoutedItems, join_leads, place_subscriptions
 
 UPPER, LOWER = 0.5, 0.1
-"""Entries for each item: an index stage with more than `UPPER` is merged until it has `LOWER`, or nothing is shared."""
+"""RoutedItems for each item: an index stage with more than `UPPER` is merged until it has `LOWER`, or nothing is shared."""
 LEAST = 64
-"""Entries that are not worth merging."""
+"""RoutedItems that are not worth merging."""
 MERGER_LIMIT = 1_024
-"""Entries that one merger replaces."""
+"""RoutedItems that one merger replaces."""
 SIMILARITY = 0.3
 """Of publications that share a summary: common triples in all of them."""
 SUMMARIES_LIMIT = 1_000
 
 
-class Summary(NamedTuple):
+class PublicationSummary(NamedTuple):
     """What some similar publications have in common."""
 
     lines: frozenset[bytes]
@@ -49,17 +49,17 @@ class Summaries:
 
     def __init__(self, similarity: float = SIMILARITY) -> None:
         self._similarity = similarity
-        self._kept: dict[int, Summary] = {}
+        self._kept: dict[int, PublicationSummary] = {}
         self._having: dict[bytes, set[int]] = {}
         self._last = 0
 
     def add(self, quads: bytes, matched: int) -> None:
         """Unite a publication that matched so many subscriptions with the most similar summary, as long as there is one
         that is similar enough."""
-        summary = Summary(frozenset(quads.splitlines()), matched)
+        summary = PublicationSummary(frozenset(quads.splitlines()), matched)
         while (other := self._most_similar(summary.lines)) is not None:
             found = self._take(other)
-            summary = Summary(summary.lines & found.lines, summary.weight + found.weight)
+            summary = PublicationSummary(summary.lines & found.lines, summary.weight + found.weight)
         if summary.lines:
             self._last += 1
             self._kept[self._last] = summary
@@ -82,7 +82,7 @@ class Summaries:
         best = max(similar, default=(0.0, 0))
         return -best[1] if best[0] > self._similarity else None
 
-    def _take(self, number: int) -> Summary:
+    def _take(self, number: int) -> PublicationSummary:
         summary = self._kept.pop(number)
         for line in summary.lines:
             having = self._having[line]
@@ -186,7 +186,7 @@ class _Mergers:
         items = join_items([keep_items(filed.items, chosen), self._items()])
         count = len(single) + len(self._keys)
         items = items._replace(subscription=np.arange(count, dtype=np.int32))
-        return Assignment(shard, Entries(items, join_leads(entry, shard[filed.subscription], count), False))
+        return Assignment(shard, RoutedItems(items, join_leads(entry, shard[filed.subscription], count), False))
 
     def _items(self) -> Items:
         """Each merger as an item: its keys, whose other places are variables that nothing shares."""

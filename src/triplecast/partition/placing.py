@@ -9,7 +9,7 @@ import numpy as np
 from triplecast.index import Segment
 from triplecast.kernels.build import Items
 from triplecast.kernels.layout import F64, I32, I64
-from triplecast.partition.items import Assignment, Entries, FiledItems, chunk_items, join_leads, place_subscriptions
+from triplecast.partition.items import Assignment, FiledItems, RoutedItems, chunk_items, join_leads, place_subscriptions
 from triplecast.partition.routing import Router, build_router
 
 CHUNK = 64
@@ -43,7 +43,7 @@ def assign_by_anchor(
     directory. `count_hits`: in how many publications of a sample each entry is."""
     anchors, inverse = np.unique(filed.anchor, return_inverse=True)
     of_item: I32 = inverse.reshape(-1).astype(np.int32)
-    directory = Entries(_as_items(segment, anchors), np.ones(len(anchors), np.int64), True)
+    directory = RoutedItems(_as_items(segment, anchors), np.ones(len(anchors), np.int64), True)
     hits = count_hits(build_router(segment, directory))
     sizes = np.bincount(of_item, minlength=len(anchors)).astype(np.float64)
     load, weight = _share(hits * sizes), _share(sizes)

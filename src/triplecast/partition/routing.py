@@ -23,7 +23,7 @@ from triplecast.match.entailed import ClosureCache
 from triplecast.match.segment import EncodedBatch, Scratch, encode_batch, match_runs, publications_of
 from triplecast.match.views import scan_views
 from triplecast.model.publication import Publication
-from triplecast.partition.items import Entries
+from triplecast.partition.items import RoutedItems
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
 
 WIDE_SUBJECTS, WIDE_TRIPLES = 64, 10_000
@@ -38,10 +38,10 @@ class Router(NamedTuple):
     leads: I64
     """[members] bit k: to shard k."""
     by_keys: bool
-    """`Entries.by_keys`."""
+    """`RoutedItems.by_keys`."""
 
 
-def build_router(segment: Segment, entries: Entries) -> Router:
+def build_router(segment: Segment, entries: RoutedItems) -> Router:
     """Index entries that are written in the numbers of the segment's dictionary."""
     ids: dict[bytes, int] = {}
     items = entries.items._replace(**translate(segment, entries.items, ids))
