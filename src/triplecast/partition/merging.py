@@ -26,11 +26,11 @@ from triplecast.partition.containment import deal
 from triplecast.partition.items import Assignment, FiledItems, RoutedItems, join_leads, place_subscriptions
 
 UPPER, LOWER = 0.5, 0.1
-"""RoutedItems for each item: an index stage with more than `UPPER` is merged until it has `LOWER`, or nothing is shared."""
+"""Entries for each item: an index stage with more than `UPPER` is merged until it has `LOWER`, or nothing is shared."""
 LEAST = 64
-"""RoutedItems that are not worth merging."""
+"""Entries that are not worth merging."""
 MERGER_LIMIT = 1_024
-"""RoutedItems that one merger replaces."""
+"""Entries that one merger replaces."""
 SIMILARITY = 0.3
 """Of publications that share a summary: common triples in all of them."""
 SUMMARIES_LIMIT = 1_000
