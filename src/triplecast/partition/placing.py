@@ -27,10 +27,12 @@ def mix(numbers: I64) -> I64:
 
 
 def assign_by_hash(segment: Segment, filed: FiledItems, shards: int) -> Assignment:
-    """Spread the structures, those of more than `CHUNK` items in chunks. Every publication visits every shard."""
+    """Spread the structures, the chunks of large ones in turn. Every publication visits every shard."""
+    first = filed.first_item[filed.structure]
     chunk = chunk_items(filed.structure, CHUNK)
-    leader = segment.tables.registrations[filed.items.subscription[np.unique(chunk, return_index=True)[1]]]
-    return Assignment(place_subscriptions(filed, (mix(leader) % shards).astype(np.int32)[chunk]), None)
+    leader = segment.tables.registrations[filed.items.subscription[first]]
+    shard_of_item = (mix(leader) % shards + chunk - chunk[first]) % shards
+    return Assignment(place_subscriptions(filed, shard_of_item.astype(np.int32)), None)
 
 
 def assign_by_anchor(segment: Segment, filed: FiledItems, shards: int, matched: I64) -> Assignment:
