@@ -117,7 +117,7 @@ class Partitioner:
         matched = np.bincount(publication, minlength=len(self._sample)).tolist()
         summaries = Summaries()
         for each, pairs in zip(self._sample, matched, strict=True):
-            if pairs:
+            if pairs and not each.dataset:  # its lines are quads
                 summaries.add(each.quads, pairs)
         return summaries.ranked()
 
