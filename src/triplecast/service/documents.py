@@ -302,7 +302,8 @@ def _answer(receipt: Receipt, graph: str | None, state: ServiceState) -> Respons
 
 def _rejected(rejects: tuple[Reject, ...]) -> Problem:
     first = rejects[0]
-    status = 413 if first.stage == "gate" and "bytes" in first.reason else 422
+    is_size = first.stage == "gate" and "bytes" in first.reason and "are allowed" in first.reason
+    status = 413 if is_size else 422
     return Problem(
         status,
         "the document was rejected",
