@@ -118,9 +118,13 @@ def overloaded(found: str) -> Problem:
     return Problem(429, "the service is overloaded", found, "send it again later", headers)
 
 
-async def state_of(request: Request) -> ServiceState:
+def service_of(request: Request) -> ServiceState:
     state: ServiceState = request.app.state.service
     return state
 
 
-State = Annotated[ServiceState, Depends(state_of)]
+async def _state_of(request: Request) -> ServiceState:
+    return service_of(request)  # not on a thread, as a function that is not `async` would be
+
+
+State = Annotated[ServiceState, Depends(_state_of)]
