@@ -102,9 +102,9 @@ class Deliveries:
             now, found = self._clock(), list[Attempt]()
             if now < self._latest - SET_BACK:
                 self._due.clear()
-                for live in self._lives.values():
-                    live.scheduled = None
-                    self._schedule(live)
+                for each in self._lives.values():
+                    each.scheduled = None
+                    self._schedule(each)
             self._latest = now
             while self._due and self._due[0][0] <= now and self._turns.is_free:
                 at, _, id = heappop(self._due)
