@@ -40,6 +40,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--format", choices=["table", *_WRITERS], help="default: table, for CONSTRUCT ntriples", dest="form"
     )
     parser.add_argument("--json", action="store_const", const="json", dest="form", help="the same as --format json")
+    parser.add_argument(
+        "--entailment", choices=["taxonomy", "rdfs"], help="query what the folder's taxonomy entails too"
+    )
     parser.add_argument("--steps", metavar="N", type=int, help="the most steps that the query may take")
     parser.set_defaults(run=run)
 
@@ -58,7 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
     with JournalFile.read_only(arguments.folder) as journal:
         store = Repository(journal, arguments.folder).follow()
         now = time_text(read_clock(system_clock))
-        answer = query_store(store, text, arguments.language or language, steps, now)
+        head = journal.head()
+        taxonomy = journal.taxonomies(head, head).before(head + 1)
+        answer = query_store(store, text, arguments.language or language, steps, now, arguments.entailment, taxonomy)
     _write(answer, arguments.form)
     return Exit.DONE if answer.matched else Exit.NOTHING
 

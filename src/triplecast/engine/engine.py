@@ -346,8 +346,11 @@ class Engine:
         with self._lock:
             return preview_subscription(subscription, admission, last, self._journal, self._matcher, self._asker)
 
-    def query(self, text: str, language: str = "sparql", steps: int = QUERY_STEPS) -> Answer:
-        """Evaluate a query over the current documents: all of them merged, and each as a named graph (semantics 2.5).
+    def query(
+        self, text: str, language: str = "sparql", steps: int = QUERY_STEPS, entailment: str | None = None
+    ) -> Answer:
+        """Evaluate a query over the current documents: all of them merged, and each as a named graph (semantics 2.5),
+        with the `entailment` that `subscribe` takes.
 
         Return the solutions of SELECT, whether ASK has one, or the triples of CONSTRUCT. Calls that write wait for it.
         Raises `QuerySyntaxError`, `QueryRefused`, `StorageFault`, and `QueryTooLarge` where `steps` do not suffice."""
@@ -355,7 +358,7 @@ class Engine:
             self._match_accepted()
             if language == RULE:
                 text = self._registry.bind_preview(Subscription("query", text, language)).text
-            return self._querying.query(text, language, steps, time_text(read_clock(self._clock)))
+            return self._querying.query(text, language, steps, time_text(read_clock(self._clock)), entailment)
 
     def notifications(
         self,

@@ -29,6 +29,8 @@ SCOPES = (PUBLICATION, REPOSITORY)
 EVERY, CHANGED, NEW = "every", "changed", "new"
 NOTIFY = (EVERY, CHANGED, NEW)
 """What a subscription wants to hear: each matching version; what differs from what it was told; each solution once."""
+UPDATES = "updates"
+"""Noted beside `NOTIFY`: its query may have conditions of an update (`Subscription.may_compare`)."""
 INITIAL = ("all", "none")
 """What is told of what it finds as it is registered, in repository scope."""
 
@@ -55,6 +57,11 @@ class Subscription:
     @property
     def hears(self) -> str:
         return self.notify or CHANGED
+
+    @property
+    def may_compare(self) -> bool:
+        """Whether its query may call ``tc:before``, whose name is written out (`languages.updates`)."""
+        return bool(self.key) and "before" in self.text
 
     def __post_init__(self) -> None:
         if self.scope == "" and self.language != "rule":
