@@ -33,6 +33,7 @@ from triplecast.ingest.document_files import parse_schema, parse_taxonomy
 from triplecast.journal import Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
+from triplecast.model.publication import HELD
 from triplecast.model.subscription import (
     API,
     BROAD_PER_OWNER,
@@ -303,8 +304,10 @@ class Engine:
     def remove(self, graph: str) -> Receipt | None:
         """Remove the current document of `graph`, and what it was cut into: its next one is a new version. Return a
         receipt with the `removals` and what they change in the answers of repository scope, None where there was none.
-        Raises `StorageFault`, and `InputError` for half a character."""
+        Raises `StorageFault`, and `InputError` for half a character and for what a local repository holds."""
         with self._opened.locked(graph=graph):
+            if graph.startswith(HELD):
+                raise InputError(f"{graph} is of the provider", "unsubscribe what holds it")
             self._match_accepted()
             dropped = self._journal.remove(graph)
             return self._publishing.removed(dropped) if dropped.removed or dropped.restored else None

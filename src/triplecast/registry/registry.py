@@ -84,10 +84,12 @@ class Registry:
         self.lock = RLock()
         """Held over each change of the registry and of the index."""
 
-    def bind(self, subscriptions: Sequence[Subscription], named: bool = True) -> list[Subscription | Refusal]:
+    def bind(
+        self, subscriptions: Sequence[Subscription], named: bool = True, within: str = ""
+    ) -> list[Subscription | Refusal]:
         """The subscriptions with their rules bound to the schema and to each other and those that are live, or why one
-        cannot be."""
-        return bind_all(subscriptions, self._journal.schema, self._find_live, REPOSITORY, named)
+        cannot be; `within`: the beginning of ids that rules may leave out."""
+        return bind_all(subscriptions, self._journal.schema, self._find_live, REPOSITORY, named, within)
 
     def bind_preview(self, subscription: Subscription) -> Subscription:
         """A subscription that is not to be registered, bound. Raises why it cannot be."""
@@ -97,10 +99,10 @@ class Registry:
         raise found
 
     def examine_all(
-        self, subscriptions: Sequence[Subscription], named: bool = True
+        self, subscriptions: Sequence[Subscription], named: bool = True, within: str = ""
     ) -> list[AdmittedSubscription | Refusal]:
         """`bind` them, and `examine` each."""
-        bound = self.bind(subscriptions, named)
+        bound = self.bind(subscriptions, named, within)
         return [self.examine(each, named) if isinstance(each, Subscription) else each for each in bound]
 
     def examine(self, subscription: Subscription, named: bool = True) -> AdmittedSubscription | Refusal:
@@ -153,6 +155,38 @@ class Registry:
             registered = self._register(source, list(candidates.values()), cancelled, lease, tickets)
             outcomes.update(zip(candidates, registered, strict=True))
         return [outcomes[place] for place in range(len(wanted))]
+
+    def replace(
+        self,
+        source: str,
+        subscriptions: Sequence[Subscription],
+        candidates: Sequence[AdmittedSubscription | Refusal],
+        ended: Sequence[str],
+    ) -> list[Subscribed | Refusal]:
+        """Register `subscriptions`, examined as `candidates`, without an end, and end those of some ids, in one step.
+        One whose id is among the `ended` takes its place, unless it is refused: then that one stays. Raises what
+        `change` raises, and `InputError` for an id that is not live."""
+        with self.lock:
+            live = {name: self.live(name) for name in ended}
+            placed = [
+                each._replace(replaces=live.pop(each.subscription.name, None))
+                if isinstance(each, AdmittedSubscription)
+                else each
+                for each in candidates
+            ]
+            for each, candidate in zip(subscriptions, candidates, strict=True):
+                if not isinstance(candidate, AdmittedSubscription):
+                    live.pop(each.name, None)
+            return self.change(source, placed, [*live.values()], NO_END, tickets=True)
+
+    def end_all(self, source: str, owner: str) -> list[str]:
+        """Cancel the live subscriptions of an owner in one step; return their ids."""
+        with self.lock:
+            self._journal.end_leases()
+            live = self._journal.live_registrations()
+            owned = [each for each in live if each.subscription.owner == owner and each.source == source]
+            self.change(source, (), owned)
+        return [each.subscription.name for each in owned]
 
     def unsubscribe(self, source: str, id: str, ticket: str | None = None) -> int:
         """Cancel the live subscription `id`; the journal position from which it is evaluated no more.
