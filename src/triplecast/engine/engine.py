@@ -33,7 +33,6 @@ from triplecast.ingest.document_files import parse_schema, parse_taxonomy
 from triplecast.journal import Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
-from triplecast.model.publication import HELD
 from triplecast.model.subscription import (
     API,
     BROAD_PER_OWNER,
@@ -306,8 +305,6 @@ class Engine:
         receipt with the `removals` and what they change in the answers of repository scope, None where there was none.
         Raises `StorageFault`, and `InputError` for half a character and for what a local repository holds."""
         with self._opened.locked(graph=graph):
-            if graph.startswith(HELD):
-                raise InputError(f"{graph} is of the provider", "unsubscribe what holds it")
             self._match_accepted()
             dropped = self._journal.remove(graph)
             return self._publishing.removed(dropped) if dropped.removed or dropped.restored else None

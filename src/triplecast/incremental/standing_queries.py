@@ -203,8 +203,8 @@ class StandingQueries:
         if undecided:
             self.owed.begin(standing.number, standing.number)
         if changed or undecided:
-            name = self._name_at(standing.number, DOCUMENTS, 0)
-            yield EventAnswers(name, False, [*map(standing.hears, changed)], undecided)
+            changed = [*map(standing.hears, changed)]
+            yield EventAnswers(self._name_at(standing.number, DOCUMENTS, 0), False, changed, undecided)
 
     def _present(self, number: int, at: int) -> Iterator[EventAnswers]:
         """An answer that was asked for again at a position, which is the version that the notification names. With it

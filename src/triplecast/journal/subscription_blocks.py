@@ -17,6 +17,7 @@ from triplecast.model.subscription import (
     Registration,
     RegistrationId,
     Subscription,
+    may_compare,
 )
 
 CHARACTERS = 1 << 16
@@ -125,7 +126,7 @@ class SubscriptionBlock:
 
 def heard_by(subscriptions: Sequence[Subscription]) -> set[str]:
     """What is noted of what they want to hear."""
-    compare = any(each.key and each.may_compare for each in subscriptions)
+    compare = any(map(may_compare, subscriptions))
     return {each.hears for each in subscriptions} | ({UPDATES} if compare else set())
 
 

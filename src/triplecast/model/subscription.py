@@ -30,7 +30,7 @@ EVERY, CHANGED, NEW = "every", "changed", "new"
 NOTIFY = (EVERY, CHANGED, NEW)
 """What a subscription wants to hear: each matching version; what differs from what it was told; each solution once."""
 UPDATES = "updates"
-"""Noted beside `NOTIFY`: its query may have conditions of an update (`Subscription.may_compare`)."""
+"""Noted beside `NOTIFY`: its query may have conditions of an update (`may_compare`)."""
 INITIAL = ("all", "none")
 """What is told of what it finds as it is registered, in repository scope."""
 
@@ -58,14 +58,14 @@ class Subscription:
     def hears(self) -> str:
         return self.notify or CHANGED
 
-    @property
-    def may_compare(self) -> bool:
-        """Whether its query may call ``tc:before``, whose name is written out (`languages.updates`)."""
-        return bool(self.key) and "before" in self.text
-
     def __post_init__(self) -> None:
         if self.scope == "" and self.language != "rule":
             object.__setattr__(self, "scope", PUBLICATION)
+
+
+def may_compare(subscription: Subscription) -> bool:
+    """Whether its query may call ``tc:before``, whose name is written out (`languages.updates`)."""
+    return bool(subscription.key) and "before" in subscription.text
 
 
 @dataclass(frozen=True, slots=True)

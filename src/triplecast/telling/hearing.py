@@ -12,7 +12,7 @@ from triplecast.kernels.layout import I64, U8
 from triplecast.languages import updates_of
 from triplecast.model.algebra import Expression
 from triplecast.model.operators import OperatorSet
-from triplecast.model.subscription import CHANGED, NOTIFY, UPDATES
+from triplecast.model.subscription import CHANGED, NOTIFY, UPDATES, may_compare
 
 
 class Hearing:
@@ -59,7 +59,7 @@ class Hearing:
         unknown = [number for number in keyed if number not in self._conditions]
         for each in self._journal.registrations_at(unknown):
             written = each.subscription
-            found = updates_of(written.text, written.language, operators) if written.may_compare else ()
+            found = updates_of(written.text, written.language, operators) if may_compare(written) else ()
             self._conditions[int(each.id)] = found
         return {number: found for number in keyed if (found := self._conditions[number])}
 
