@@ -24,7 +24,7 @@ from triplecast.patch import write_patch
 from triplecast.registry.control_client import open_requests
 from triplecast.registry.registry import Refusal
 from triplecast.registry.requests import outcome_of
-from triplecast.repository import QUERY_STEPS, QueryAnswer, Repository, Store, query_store
+from triplecast.repository import QUERY_STEPS, QueryAnswer, Repository, query_store
 
 TOLD_SECONDS, LOOK_SECONDS = 30.0, 0.05
 """How long a run may take to tell what new subscriptions find, and how often that is looked at."""
@@ -146,10 +146,11 @@ class FolderProvider:
         return [each for each in self._outbox.undecided(after) if each.owner == owner]
 
     def query(self, text: str, steps: int = QUERY_STEPS) -> QueryAnswer:
-        return query_store(self._store(), text, "sparql", steps, time_text(read_clock(system_clock)))
+        repository, now = self._documents(), time_text(read_clock(system_clock))
+        return query_store(repository.follow(), text, "sparql", steps, now, None, repository.taxonomy)
 
     def describe(self, node: Node) -> Sequence[bytes]:
-        return describe(self._store(), node).lines
+        return describe(self._documents().follow(), node).lines
 
     def close(self) -> None:
         self._journal.close()
@@ -184,11 +185,10 @@ class FolderProvider:
         live = self._journal.live_registrations()
         return [each for each in live if each.subscription.owner == owner and each.subscription.scope == REPOSITORY]
 
-    def _store(self) -> Store:
-        """All documents at present."""
+    def _documents(self) -> Repository:
         if self._repository is None:
             self._repository = Repository(self._journal, self._folder)
-        return self._repository.follow()
+        return self._repository
 
     def _ask_run(
         self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]
