@@ -36,6 +36,8 @@ POINTS = (
     "kafka.sent",
     "local.taken",
     "local.committed",
+    "delivery.noted",
+    "delivery.committed",
 )
 """Every name that `reach` is called with."""
 
