@@ -33,6 +33,10 @@ POINTS = (
     "outbox.pruned",
     "local.taken",
     "local.committed",
+    "sources.fetched",
+    "sources.taken",
+    "sources.published",
+    "sources.settled",
 )
 """Every name that `reach` is called with."""
 

@@ -28,6 +28,7 @@ from triplecast.cli import (
     run,
     schema,
     show,
+    sources,
     subscriptions,
 )
 from triplecast.cli.terminal import Exit, say
@@ -44,6 +45,7 @@ COMMANDS = (
     preview,
     query,
     follow,
+    sources,
     schema,
     show,
     operators,
@@ -68,6 +70,8 @@ EXAMPLES = MappingProxyType(
         "follow": "triplecast follow catalogue --into mine --subscriptions datasets.rq",
         "replicate": "triplecast replicate catalogue --into second",
         "gc": "triplecast gc mine --dry-run",
+        "sources": "triplecast sources news add https://example.org/feed.xml",
+        "poll": "triplecast poll news",
         "schema": "triplecast schema catalogue schema.ttl",
         "show": "triplecast show feed.atom",
         "operators": "triplecast operators --operators boats",

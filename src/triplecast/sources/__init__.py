@@ -2,7 +2,8 @@
 
 from triplecast.sources.opml import read_opml, write_opml
 from triplecast.sources.polling import Polled, Poller
+from triplecast.sources.schedule import Bounds
 from triplecast.sources.source import NewSource, Source
 from triplecast.sources.source_list import SourceList
 
-__all__ = ["NewSource", "Polled", "Poller", "Source", "SourceList", "read_opml", "write_opml"]
+__all__ = ["Bounds", "NewSource", "Polled", "Poller", "Source", "SourceList", "read_opml", "write_opml"]

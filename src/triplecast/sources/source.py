@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import NamedTuple
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from pyoxigraph import NamedNode
 
-from triplecast.errors import InputError
+from triplecast.egress import read_url
+from triplecast.errors import EgressRefused, InputError
 from triplecast.ingest import ParsedDocument
 from triplecast.languages.roots import read_split
+from triplecast.model.printable import shortened
 
 SECOND = 1_000_000
 """Microseconds, in which a clock counts."""
@@ -20,11 +22,6 @@ FEED, DOCUMENT, OAI = "feed", "document", "oai"
 asked for by their date."""
 IDENTITIES = ("guid", "link", "content")
 """By what an item of a feed is known again."""
-LONGEST_URL = 2000
-
-_SCHEMES = ("http", "https")
-_CONTROLS = re.compile("[\x00-\x20\x7f]")
-
 Folders = tuple[tuple[str, ...], ...]
 """Of an outline that sources stand in: each the names from its top."""
 
@@ -70,7 +67,7 @@ class Source:
     withheld: int
     """Items that look like an old archive, or what is missing of a snapshot: they wait for a release."""
     newest: str
-    """The latest date of an item, as xsd:dateTime."""
+    """The latest date of an item that is not ahead, in seconds since 1970; empty where none is dated."""
     moves: int
     """How often in a row it was elsewhere for good."""
     moving_to: str
@@ -121,21 +118,13 @@ class Provenance(NamedTuple):
 
 def check_url(text: str) -> str:
     """Return the address, without what no server sees. Raises `InputError` for one that cannot be asked."""
-    hint = "give an address like https://example.org/feed.xml"
-    shown = text[:200]
-    if _CONTROLS.search(text) or len(text) > LONGEST_URL:
-        raise InputError(f"{shown!r} holds a space or control character, or more than {LONGEST_URL} characters", hint)
+    url = text.partition("#")[0]
     try:
-        parts = urlsplit(text)
-        _ = parts.port
-        url = NamedNode(urlunsplit(parts._replace(fragment="", scheme=parts.scheme.lower()))).value
-    except ValueError as error:
-        raise InputError(f"{shown!r} is no address: {error}", hint) from error
-    if parts.scheme.lower() not in _SCHEMES or not parts.hostname:
-        raise InputError(f"{shown!r} is no address of http or https", hint)
-    if parts.username is not None or parts.password is not None:
-        raise InputError("an address with a name or password would be shown", "leave them out")
-    return url
+        read_url(url)
+        return NamedNode(url).value
+    except (ValueError, EgressRefused) as error:
+        reason = error.reason if isinstance(error, EgressRefused) else str(error)
+        raise InputError(f"{text[:200]!r} cannot be asked: {reason}", "give https://host/path") from error
 
 
 def check_source(source: NewSource) -> NewSource:
@@ -143,4 +132,15 @@ def check_source(source: NewSource) -> NewSource:
     if source.identity not in IDENTITIES:
         raise InputError(f"items are not known by {source.identity!r}", f"use one of {', '.join(IDENTITIES)}")
     split = None if source.split is None else read_split(source.split)
-    return NewSource(check_url(source.url), source.title, source.folders, split, source.identity)
+    folders = tuple(tuple(map(_shown, names)) for names in source.folders)
+    return NewSource(check_url(source.url), _shown(source.title), folders, split, source.identity)
+
+
+def _shown(text: str) -> str:
+    """On one line, without what no XML can hold."""
+    return shortened("".join(each if each.isprintable() else " " for each in text).strip(), 1000)
+
+
+def second_text(at: int) -> str:
+    """A time as xsd:dateTime in whole seconds, UTC."""
+    return datetime.fromtimestamp(at // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -12,13 +12,15 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from triplecast.engine import Receipt
 from triplecast.errors import FolderLocked, InputError
+from triplecast.journal import BYTES_AT_ONCE, time_text
 from triplecast.model.printable import printable_name
-from triplecast.sources.source import SECOND, NewSource, Provenance, Source, check_source
+from triplecast.sources.source import FEED, SECOND, NewSource, Page, Provenance, Source, check_source
 from triplecast.sqlite import Format, SqliteFile
 from triplecast.storage_faults import storage_faults
 
@@ -64,6 +66,9 @@ CREATE TABLE provenance(
 )
 
 _COLUMNS = ", ".join(each.name for each in fields(Source))
+_CHANGING = [
+    each.name for each in fields(Source) if each.name not in ("id", "url", "title", "folders", "split", "identity")
+]
 
 
 class SourceList:
@@ -104,51 +109,64 @@ class SourceList:
     def remove(self, url: str) -> None:
         """Forget a source; what it brought stays published. Raises `InputError` where there is none."""
         with self.writing() as file:
-            id = self._id(file, url)
+            source = self.named(url, file)
             for table in ("page", "seen", "held"):
-                file.run(f"DELETE FROM {table} WHERE source = ?", [(id,)])
-            file.run("DELETE FROM source WHERE id = ?", [(id,)])
+                file.run(f"DELETE FROM {table} WHERE source = ?", [(source.id,)])
+            file.run("DELETE FROM source WHERE id = ?", [(source.id,)])
 
-    def check(self, url: str, now: int) -> None:
-        """Have a source asked as soon as somebody polls, also one that is gone. Raises `InputError`."""
+    def check(self, url: str, now: int) -> str:
+        """Have a source asked as soon as somebody polls, also one that is gone; return its address. Raises
+        `InputError`."""
         with self.writing() as file:
-            id = self._id(file, url)
-            file.run("UPDATE source SET next_check = ?, gone = 0 WHERE id = ?", [(now, id)])
+            source = self.named(url, file)
+            file.run("UPDATE source SET next_check = ?, gone = 0 WHERE id = ?", [(now, source.id)])
+        return source.url
 
-    def release(self, url: str, now: int, fetched_at: str) -> int:
-        """Have what is withheld of a source published, or its next snapshot taken whatever is missing. Return how much
-        it is. Raises `InputError`."""
+    def release(self, url: str, now: int) -> int:
+        """Have what is withheld of a source published, or its next snapshot taken whatever is missing, as soon as
+        somebody polls. Return how much it is. Raises `InputError`."""
         with self.writing() as file:
-            id = self._id(file, url)
-            (withheld,) = file.ask_one("SELECT withheld FROM source WHERE id = ?", (id,))
+            source = self.named(url, file)
             row = "source, key, graph, digest, likeness"
             file.run(
                 f"INSERT OR REPLACE INTO seen({row}, page, listed) SELECT {row}, '', ? FROM held WHERE source = ?",
-                [(now, id)],
+                [(now, source.id)],
             )
             file.run(
                 "INSERT INTO due(source, address, fetched_at, etag, last_modified, graph, media_type, data) "
                 "SELECT ?, ?, ?, '', '', graph, 'application/n-triples', data FROM held WHERE source = ? ORDER BY key",
-                [(url, url, fetched_at, id)],
+                [(source.url, source.location, time_text(now), source.id)],
             )
-            file.run("DELETE FROM held WHERE source = ?", [(id,)])
-            file.run(
-                "UPDATE source SET withheld = 0, error = '', is_released = kind <> 'feed', next_check = ? WHERE id = ?",
-                [(now, id)],
+            file.run("DELETE FROM held WHERE source = ?", [(source.id,)])
+            if source.withheld and source.kind != FEED:
+                file.run("UPDATE page SET etag = '', last_modified = '' WHERE source = ?", [(source.id,)])
+            self.note(
+                file,
+                replace(source, withheld=0, error="", next_check=now, is_released=bool(source.withheld)),
             )
-            if withheld and file.ask_one("SELECT kind FROM source WHERE id = ?", (id,)) != ("feed",):
-                file.run("UPDATE page SET etag = '', last_modified = '' WHERE source = ?", [(id,)])
-        return int(withheld)
+        return source.withheld
 
     def sources(self) -> list[Source]:
         """All of them, in the order in which they were added."""
         with closing(self._following()) as file:
             return [_source(row) for row in file.ask(f"SELECT {_COLUMNS} FROM source ORDER BY id")]
 
+    def named(self, url: str, file: SqliteFile | None = None) -> Source:
+        """The source that has an address, or has moved there; as a step of writing sees it, where one is given. Raises
+        `InputError` where there is none."""
+        statement = f"SELECT {_COLUMNS} FROM source WHERE url = ? OR location = ? ORDER BY url <> ? LIMIT 1"
+        with closing(self._following()) as followed:
+            rows = (file or followed).ask(statement, (url, url, url))
+        if not rows:
+            raise InputError(f"{printable_name(url)} is no source of {self._folder}", "`triplecast sources` lists them")
+        return _source(rows[0])
+
     def held(self, source: Source) -> list[str]:
         """The graphs of the items that are withheld."""
         with closing(self._following()) as file:
-            return [graph for (graph,) in file.ask("SELECT graph FROM held WHERE source = ? ORDER BY key", (source.id,))]
+            return [
+                graph for (graph,) in file.ask("SELECT graph FROM held WHERE source = ? ORDER BY key", (source.id,))
+            ]
 
     def provenance(self, graph: str) -> list[Provenance]:
         """Of each version of a graph that a source brought."""
@@ -169,6 +187,54 @@ class SourceList:
             )
         return [_source(row) for row in rows]
 
+    def pages(self, source: Source) -> list[tuple[str, str, str, str]]:
+        """Address, validators and next page of each page as it was taken last."""
+        with closing(self._following()) as file:
+            rows = file.ask("SELECT url, etag, last_modified, following FROM page WHERE source = ?", (source.id,))
+        return [(url, etag, last_modified, following) for url, etag, last_modified, following in rows]
+
+    def due(self, most: int) -> list[Any]:
+        """The first rows of what was taken and not published, within `BYTES_AT_ONCE` but for the first."""
+        with closing(self._following()) as file:
+            sizes = file.ask("SELECT sequence, coalesce(length(data), 0) FROM due ORDER BY sequence LIMIT ?", (most,))
+            last = held = 0
+            for sequence, size in sizes:
+                held += size
+                if last and held > BYTES_AT_ONCE:
+                    break
+                last = sequence
+            return file.ask("SELECT * FROM due WHERE sequence <= ? ORDER BY sequence", (last,))
+
+    def strike_off(self, rows: Sequence[Any], receipts: Sequence[Receipt]) -> None:
+        """Note where each publication came from; what was taken is published now. `receipts`: one for each row."""
+        origins = [
+            (each.graph, each.version, each.position, *row[1:6])
+            for row, receipt in zip(rows, receipts, strict=False)
+            for each in receipt.publications
+        ]
+        with self.writing() as file:
+            file.run("INSERT OR IGNORE INTO provenance VALUES (?, ?, ?, ?, ?, ?, ?, ?)", origins)
+            file.run("DELETE FROM due WHERE sequence = ?", [(row[0],) for row in rows])
+
+    def at(self, file: SqliteFile, id: int) -> Source | None:
+        """A source as it is now; None where it was removed."""
+        rows = file.ask(f"SELECT {_COLUMNS} FROM source WHERE id = ?", (id,))
+        return _source(rows[0]) if rows else None
+
+    def note(self, file: SqliteFile, source: Source) -> None:
+        """What a check changed of a source."""
+        assigned = ", ".join(f"{each} = ?" for each in _CHANGING)
+        values = [getattr(source, each) for each in _CHANGING]
+        file.run(f"UPDATE source SET {assigned} WHERE id = ?", [(*values, source.id)])
+
+    def note_pages(self, file: SqliteFile, source: Source, pages: Iterable[Page]) -> None:
+        """The pages that a source has now."""
+        file.run("DELETE FROM page WHERE source = ?", [(source.id,)])
+        file.run(
+            "INSERT INTO page VALUES (?, ?, ?, ?, ?)",
+            [(source.id, each.url, *each.validators, each.following) for each in pages],
+        )
+
     @contextmanager
     def writing(self) -> Iterator[SqliteFile]:
         """One step: all of it is written, or nothing. The file is made where it is missing."""
@@ -183,12 +249,6 @@ class SourceList:
 
     def _following(self) -> SqliteFile:
         return SqliteFile.follower(self._path, FORMAT)
-
-    def _id(self, file: SqliteFile, url: str) -> int:
-        rows = file.ask("SELECT id FROM source WHERE url = ? OR location = ? ORDER BY url <> ?", (url, url, url))
-        if not rows:
-            raise InputError(f"{printable_name(url)} is no source of {self._folder}", "`triplecast sources` lists them")
-        return int(rows[0][0])
 
 
 def _lock(descriptor: int, folder: Path) -> None:
