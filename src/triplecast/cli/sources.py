@@ -220,9 +220,11 @@ def _open_poller(arguments: argparse.Namespace) -> Iterator[Poller]:
     from triplecast.cli.publish import open_engine
     from triplecast.egress import Egress, EgressRules
     from triplecast.model.operators import SCHEDULE
-    from triplecast.sources import Bounds, Poller
+    from triplecast.sources import Poller
+    from triplecast.sources.schedule import DEFAULT_BOUNDS, Bounds
 
-    bounds = Bounds(_seconds(arguments, "every", Bounds.least), _seconds(arguments, "at_most", Bounds.most))
+    least = _seconds(arguments, "every", DEFAULT_BOUNDS.least)
+    bounds = Bounds(least, _seconds(arguments, "at_most", max(least, DEFAULT_BOUNDS.most)))
     if not 0 < bounds.least <= bounds.most:
         raise InputError(
             "the shortest time between two checks is longer than the longest", "give --every 15m --at-most 1d"

@@ -90,7 +90,9 @@ def sift_items(file: SqliteFile, source: Source, items: Sequence[Item], now: int
         )
     }
     held = {key for (key,) in file.ask("SELECT key FROM held WHERE source = ?", (source.id,))}
-    same, fresh, edited = [], [], []
+    same: list[Item] = []
+    fresh: list[Item] = []
+    edited: list[Item] = []
     listed = {each.key for each in items}
     for item in items:
         if item.key in known:

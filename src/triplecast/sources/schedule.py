@@ -37,5 +37,5 @@ def wait_after_success(interval: float, fresh: float, bounds: Bounds, chance: fl
 def wait_after_failure(interval: float, failures: int, retry: float | None, bounds: Bounds, chance: float) -> float:
     """Seconds until the next try after so many failures in a row: each doubles it, up to the longest interval, and it
     is tried for ever."""
-    wait = min(bounds.most, max(bounds.least, interval) * 2 ** min(failures - 1, 20))
+    wait = min(bounds.most, max(bounds.least, interval) * 2.0 ** min(failures - 1, 20))
     return max(wait, min(retry or 0.0, LONGEST_WAIT)) * (1 + JITTER * chance)

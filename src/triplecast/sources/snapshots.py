@@ -47,7 +47,7 @@ def compare_snapshot(file: SqliteFile, source: Source, pages: Sequence[Page], no
             listed |= {each.graph: (each.digest, page.url) for each in page.parsed.drafts}
     whole = not any(page.parsed is not None and page.parsed.rejects for page in pages)
     missing = sorted(known.keys() - listed.keys()) if whole else []
-    if not source.is_released and _is_too_much(missing, known.keys()):
+    if not source.is_released and _is_too_much(len(missing), len(known)):
         return Compared((), (), 0, 0, len(missing), True)
     new = [key for key in listed if key not in known]
     edited = [key for key, part in listed.items() if key in known and part[0] != known[key][0]]
@@ -64,9 +64,8 @@ def compare_snapshot(file: SqliteFile, source: Source, pages: Sequence[Page], no
     return Compared(due, tuple(removed), len(new), len(edited), len(missing), False)
 
 
-def _is_too_much(missing: Sequence[str], known: Sequence[str] | set[str]) -> bool:
-    before = len(known)
-    return len(missing) > FEW and len(missing) * SHARE > before
+def _is_too_much(missing: int, before: int) -> bool:
+    return missing > FEW and missing * SHARE > before
 
 
 def _elsewhere(file: SqliteFile, source: Source, graph: str) -> bool:
