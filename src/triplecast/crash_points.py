@@ -37,6 +37,8 @@ POINTS = (
     "sources.taken",
     "sources.published",
     "sources.settled",
+    "delivery.noted",
+    "delivery.committed",
 )
 """Every name that `reach` is called with."""
 

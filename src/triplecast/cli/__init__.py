@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from triplecast.cli import (
     completion,
+    deliver,
     demo,
     doctor,
     explain,
@@ -46,6 +47,7 @@ COMMANDS = (
     query,
     follow,
     sources,
+    deliver,
     schema,
     show,
     operators,
@@ -72,6 +74,8 @@ EXAMPLES = MappingProxyType(
         "gc": "triplecast gc mine --dry-run",
         "sources": "triplecast sources news add https://example.org/feed.xml",
         "poll": "triplecast poll news",
+        "deliver": "triplecast deliver news --once",
+        "targets": "triplecast targets news add rail.rq --webhook https://example.org/hook",
         "schema": "triplecast schema catalogue schema.ttl",
         "show": "triplecast show feed.atom",
         "operators": "triplecast operators --operators boats",
