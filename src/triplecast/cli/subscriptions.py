@@ -40,9 +40,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("files", metavar="FILE", nargs="*", type=Path, help="files or folders, as for `match`")
     parser.add_argument("--words", metavar="WORDS", help="in the place of FILE: words to look for; say the query made")
     parser.add_argument("--near", metavar="N", type=int, help="with at most N words between two of them")
-    parser.add_argument(
-        "--in", dest="within", metavar="NAME", nargs="+", help="in values of these properties"
-    )
+    parser.add_argument("--in", dest="within", metavar="NAME", nargs="+", help="in values of these properties")
     parser.add_argument("--class", dest="of_class", metavar="NAME", help="of instances of this class (rss:item)")
     parser.add_argument("--id", help="the id, where FILE holds one subscription (its file name unless given)")
     parser.add_argument("--owner", help="who holds them, unless a .jsonl line says so")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from html import unescape
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError, SubElement, indent, tostring
 
@@ -12,6 +14,11 @@ from triplecast.errors import DocumentRejected, InputError
 from triplecast.ingest.gate import GATE, refuse_size
 from triplecast.ingest.xml_gate import pass_xml
 from triplecast.sources.source import Folders, NewSource, Source, check_source
+
+_BARE = re.compile(rb"&(?!#?\w{1,10};)")
+"""An ampersand that is not escaped, as many write addresses."""
+_ENTRY = re.compile(r"<outline\s((?:(?!<outline\s).)*?)\sxmlUrl=\"([^\"<>]*)\"", re.S)
+_TEXT = re.compile(r"\btext=\"(.*?)\"\s+\w+=", re.S)
 
 
 class Outline(NamedTuple):
@@ -26,17 +33,23 @@ class Outline(NamedTuple):
 
 
 def read_opml(data: bytes) -> Outline:
-    """Raises `InputError` for what is no OPML."""
+    """Raises `InputError` for what is no OPML. Of one that is not well-formed XML, as readers write it who do not
+    escape a description, the addresses are taken and the folders are not."""
+    faults: list[str] = []
     try:
         refuse_size(data, GATE)
-        root = fromstring(pass_xml(data, None, GATE).data, forbid_dtd=True)
-    except (DocumentRejected, ParseError, ValueError) as error:
+        xml = pass_xml(data, None, GATE)
+        try:
+            root = fromstring(xml.data if xml.fault is None else _BARE.sub(b"&amp;", xml.data), forbid_dtd=True)
+        except ParseError as error:
+            root = _salvaged(xml.data)
+            faults.append(f"it is not well-formed XML ({error}): its addresses are read, its folders are not")
+    except (DocumentRejected, ValueError) as error:
         raise InputError(f"the OPML cannot be read: {error}", "export it again from the feed reader") from error
     body = root.find("body")
     if root.tag != "opml" or body is None:
         raise InputError("it is no OPML: there is no <opml> with a <body>", "export it from the feed reader as OPML")
     found: dict[str, NewSource] = {}
-    faults: list[str] = []
     repeated = 0
     waiting: list[tuple[Element, tuple[str, ...]]] = [(each, ()) for each in reversed(body.findall("outline"))]
     while waiting:
@@ -71,6 +84,18 @@ def write_opml(sources: Iterable[Source]) -> bytes:
             SubElement(outlines[folder], "outline", text=source.title or source.url, type="rss", xmlUrl=source.url)
     indent(root)
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root) + b"\n"
+
+
+def _salvaged(data: bytes) -> Element:
+    """What an outline without folders has of the entries in text that is almost OPML."""
+    root = Element("opml")
+    text = data.decode("utf-8", "replace")
+    if "<opml" in text and (entries := _ENTRY.findall(text)):
+        body = SubElement(root, "body")
+        for attributes, url in entries:
+            name = _TEXT.search(f"{attributes} x=")
+            SubElement(body, "outline", text=unescape(name[1]) if name else "", xmlUrl=unescape(url))
+    return root
 
 
 def _attribute(outline: Element, wanted: str) -> str:
