@@ -16,7 +16,7 @@ from triplecast.errors import FolderLocked, InputError
 from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
-    from triplecast.sources import Polled, Poller, Source, SourceList
+    from triplecast.sources import KnownSource, Polled, Poller, SourceList
 
 ACTIONS = ("list", "add", "remove", "check", "held", "release", "import", "export", "provenance")
 _ALONE = ("list", "export")
@@ -270,7 +270,7 @@ def _exit_of(polled: list[Polled]) -> int:
     return Exit.DONE if any(each.new or each.edited or each.removed for each in polled) else Exit.NOTHING
 
 
-def row_of(source: Source) -> dict[str, object]:
+def row_of(source: KnownSource) -> dict[str, object]:
     """A source as JSON shows it."""
     times = {name: _shown(getattr(source, name)) for name in ("next_check", "last_check", "last_change")}
     names = (
@@ -289,7 +289,7 @@ def row_of(source: Source) -> dict[str, object]:
     return {name: getattr(source, name) for name in names} | {"held": source.withheld} | times
 
 
-def _line_of(source: Source) -> str:
+def _line_of(source: KnownSource) -> str:
     folders = "; ".join("/".join(names) for names in source.folders)
     parts = [source.url, source.title, folders and f"in {folders}", source.kind]
     parts.append("gone" if source.gone else f"next check {_shown(source.next_check)}")

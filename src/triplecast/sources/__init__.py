@@ -3,7 +3,7 @@
 from triplecast.sources.opml import read_opml, write_opml
 from triplecast.sources.polling import Polled, Poller
 from triplecast.sources.schedule import Bounds
-from triplecast.sources.source import NewSource, Source
+from triplecast.sources.source import KnownSource, NewSource
 from triplecast.sources.source_list import SourceList
 
-__all__ = ["Bounds", "NewSource", "Polled", "Poller", "Source", "SourceList", "read_opml", "write_opml"]
+__all__ = ["Bounds", "KnownSource", "NewSource", "Polled", "Poller", "SourceList", "read_opml", "write_opml"]

@@ -12,7 +12,7 @@ from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.model.printable import shortened
 from triplecast.sources.fetching import Fetched, fetch
 from triplecast.sources.items import is_feed
-from triplecast.sources.source import DOCUMENT, FEED, Page, Source, Validators
+from triplecast.sources.source import DOCUMENT, FEED, KnownSource, SourcePage, Validators
 
 MOST_PAGES = 1000
 MOST_BYTES = 256 << 20
@@ -21,7 +21,7 @@ GONE = 410
 NOT_MODIFIED = 304
 _END = re.compile(rb"</(?:[\w.-]+:)?(?:rss|feed|RDF)\s*>")
 _TAIL = 1000
-_NEXT = re.compile(rb"<http://www.w3.org/ns/hydra/core#next(?:Page)?> <([^<>]*)> (?:<[^<>]*> )?\.$", re.M)
+_NEXT = re.compile(rb"<http://www.w3.org/ns/hydra/core#next(?:SourcePage)?> <([^<>]*)> (?:<[^<>]*> )?\.$", re.M)
 
 
 class KnownPage(NamedTuple):
@@ -34,7 +34,7 @@ class KnownPage(NamedTuple):
 class Crawled(NamedTuple):
     """All pages of a source, in order."""
 
-    pages: tuple[Page, ...]
+    pages: tuple[SourcePage, ...]
     kind: str
     """Empty where nothing says it."""
     moved_to: str
@@ -60,9 +60,9 @@ class Crawler:
     parser: Parser
     agent: str
 
-    def crawl(self, source: Source, known: Mapping[str, KnownPage], now: int) -> Crawled:
+    def crawl(self, source: KnownSource, known: Mapping[str, KnownPage], now: int) -> Crawled:
         """Raises `CheckFailed`, `EgressRefused` and `EgressFailed`: a snapshot is taken whole or not at all."""
-        pages: list[Page] = []
+        pages: list[SourcePage] = []
         kind, moved_to, fresh, size = source.kind, "", 0.0, 0
         url, location = source.url, source.location
         while url:
@@ -84,9 +84,9 @@ class Crawler:
             url = location = "" if kind == FEED else page.following
         return Crawled(tuple(pages), kind, moved_to, fresh)
 
-    def _read(self, source: Source, url: str, fetched: Fetched, there: KnownPage | None) -> Page:
+    def _read(self, source: KnownSource, url: str, fetched: Fetched, there: KnownPage | None) -> SourcePage:
         if fetched.status == NOT_MODIFIED and there is not None and any(there.validators):
-            return Page(url, fetched.address, there.validators, None, following=there.following)
+            return SourcePage(url, fetched.address, there.validators, None, following=there.following)
         if fetched.status != 200:
             raise CheckFailed(f"it answers {fetched.status}", fetched.status, fetched.retry_seconds)
         if not fetched.body.strip():
@@ -99,7 +99,7 @@ class Crawler:
         if parsed.rejects and _is_cut_off(fetched.body):
             parsed = parsed._replace(drafts=parsed.drafts[:-1])
         following = fetched.following or _next_of(parsed, url)
-        return Page(url, fetched.address, fetched.validators, parsed, fetched.body, fetched.media_type, following)
+        return SourcePage(url, fetched.address, fetched.validators, parsed, fetched.body, fetched.media_type, following)
 
 
 def _is_cut_off(body: bytes) -> bool:

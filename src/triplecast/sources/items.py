@@ -12,7 +12,7 @@ from typing import NamedTuple
 from triplecast.ingest.document import part_iri
 from triplecast.ingest.feed_item import absolute_iri
 from triplecast.model.publication import Draft
-from triplecast.sources.source import SECOND, Source
+from triplecast.sources.source import SECOND, KnownSource
 from triplecast.sources.source_list import MOST_SEEN
 from triplecast.sqlite import SqliteFile
 
@@ -70,7 +70,7 @@ def is_feed(drafts: Sequence[Draft], url: str) -> bool:
     return bool(drafts) and not own and all(each.origin is None and _ITEM.search(each.quads) for each in drafts)
 
 
-def read_items(drafts: Iterable[Draft], source: Source) -> list[Item]:
+def read_items(drafts: Iterable[Draft], source: KnownSource) -> list[Item]:
     """The items of a feed, by what the source is told to know them by; the first of each identity."""
     found: dict[str, Item] = {}
     for draft in drafts:
@@ -79,7 +79,7 @@ def read_items(drafts: Iterable[Draft], source: Source) -> list[Item]:
     return [*found.values()]
 
 
-def sift_items(file: SqliteFile, source: Source, items: Sequence[Item], now: int) -> Sifted:
+def sift_items(file: SqliteFile, source: KnownSource, items: Sequence[Item], now: int) -> Sifted:
     """Compare items with those known, and note all of them, inside a step of writing."""
     keys = json.dumps([each.key for each in items])
     known = {
@@ -115,7 +115,7 @@ def sift_items(file: SqliteFile, source: Source, items: Sequence[Item], now: int
     return Sifted(order, len(fresh), len(edited), len(held), _newest(source.newest, items, now))
 
 
-def _read_item(draft: Draft, source: Source) -> Item:
+def _read_item(draft: Draft, source: KnownSource) -> Item:
     subject = _ITEM.search(draft.quads)
     content = draft.quads.replace(b"https://", b"http://")
     plain = _ADDRESSES.sub(b"", content)
@@ -150,7 +150,7 @@ def _date(quads: bytes) -> float | None:
     return max(dates, default=None)
 
 
-def _renamed(file: SqliteFile, source: Source, item: Item, listed: set[str]) -> str | None:
+def _renamed(file: SqliteFile, source: KnownSource, item: Item, listed: set[str]) -> str | None:
     """The graph of a known item that has the same content and date under another identity, which is listed no longer;
     it is known by the new one from now on."""
     if not item.likeness:
@@ -176,12 +176,12 @@ def _newest(before: str, items: Sequence[Item], now: int) -> str:
     return str(latest)
 
 
-def _hold(file: SqliteFile, source: Source, items: Sequence[Item]) -> None:
+def _hold(file: SqliteFile, source: KnownSource, items: Sequence[Item]) -> None:
     rows = [(source.id, each.key, each.graph, each.digest, each.likeness, each.data) for each in items]
     file.run("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?, ?, ?)", rows)
 
 
-def _note(file: SqliteFile, source: Source, items: Sequence[Item], now: int) -> None:
+def _note(file: SqliteFile, source: KnownSource, items: Sequence[Item], now: int) -> None:
     rows = [(source.id, each.key, each.graph, each.digest, each.likeness, now) for each in items]
     file.run("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, '', ?)", rows)
     (count,) = file.ask_one("SELECT count(*) FROM seen WHERE source = ?", (source.id,))

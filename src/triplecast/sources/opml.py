@@ -13,7 +13,7 @@ from defusedxml.ElementTree import fromstring
 from triplecast.errors import DocumentRejected, InputError
 from triplecast.ingest.gate import GATE, refuse_size
 from triplecast.ingest.xml_gate import pass_xml
-from triplecast.sources.source import Folders, NewSource, Source, check_source
+from triplecast.sources.source import Folders, KnownSource, NewSource, check_source
 
 _BARE = re.compile(rb"&(?!#?\w{1,10};)")
 """An ampersand that is not escaped, as many write addresses."""
@@ -69,7 +69,7 @@ def read_opml(data: bytes) -> Outline:
     return Outline(tuple(found.values()), tuple(faults), repeated)
 
 
-def write_opml(sources: Iterable[Source]) -> bytes:
+def write_opml(sources: Iterable[KnownSource]) -> bytes:
     """Each source stands in all its folders, or at the top; in the order given."""
     root = Element("opml", version="2.0")
     SubElement(SubElement(root, "head"), "title").text = "Triplecast sources"

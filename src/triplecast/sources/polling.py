@@ -33,7 +33,7 @@ from triplecast.sources.schedule import (
     wait_after_success,
 )
 from triplecast.sources.snapshots import compare_snapshot
-from triplecast.sources.source import FEED, Page, Source, Validators
+from triplecast.sources.source import FEED, KnownSource, SourcePage, Validators
 from triplecast.sources.source_list import SourceList, seconds
 from triplecast.sqlite import SqliteFile
 
@@ -53,7 +53,7 @@ N_TRIPLES = "application/n-triples"
 class _Round:
     """What threads share that ask all sources whose time has come."""
 
-    hosts: deque[list[Source]]
+    hosts: deque[list[KnownSource]]
     tell: Callable[[Polled], None]
     outcomes: list[Polled] = field(default_factory=list)
     faults: list[Exception] = field(default_factory=list)
@@ -118,7 +118,7 @@ class Poller:
             self._publish_taken()
         now = read_clock(self._clock)
         wanted = None if urls is None else {*urls}
-        hosts: dict[str, list[Source]] = {}
+        hosts: dict[str, list[KnownSource]] = {}
         for source in self.sources.waiting(now, seconds(LONGEST_WAIT * 2)):
             if wanted is None or source.url in wanted:
                 hosts.setdefault(source.host, []).append(source)
@@ -160,7 +160,7 @@ class Poller:
         except Exception as fault:
             round.faults.append(fault)
 
-    def _check(self, source: Source) -> Polled | None:
+    def _check(self, source: KnownSource) -> Polled | None:
         """None where its server asked to be left alone, or it was removed meanwhile."""
         now = read_clock(self._clock)
         if (until := self._busy.get(source.host, 0)) > now:
@@ -181,13 +181,13 @@ class Poller:
             self._publish_taken()
         return polled
 
-    def _known_pages(self, source: Source) -> dict[str, KnownPage]:
+    def _known_pages(self, source: KnownSource) -> dict[str, KnownPage]:
         return {
             url: KnownPage(Validators(etag, last_modified), following)
             for url, etag, last_modified, following in self.sources.pages(source)
         }
 
-    def _take(self, source: Source, crawled: Crawled, now: int) -> Polled | None:
+    def _take(self, source: KnownSource, crawled: Crawled, now: int) -> Polled | None:
         """Write down what is to be done of an answer, and that it was taken."""
         with self.sources.writing() as file:
             there = self.sources.at(file, source.id)
@@ -224,7 +224,9 @@ class Poller:
             self.sources.note(file, after)
         return polled
 
-    def _take_feed(self, file: SqliteFile, source: Source, pages: Sequence[Page], now: int) -> tuple[Polled, str]:
+    def _take_feed(
+        self, file: SqliteFile, source: KnownSource, pages: Sequence[SourcePage], now: int
+    ) -> tuple[Polled, str]:
         (page,) = pages
         if page.parsed is None:
             return Polled(source.url, 0, withheld=source.withheld), source.newest
@@ -235,7 +237,7 @@ class Poller:
         error = f"{sifted.withheld} items look like an old archive: they wait for a release" if sifted.withheld else ""
         return Polled(source.url, 0, error, sifted.new, sifted.edited, withheld=sifted.withheld), sifted.newest
 
-    def _take_snapshot(self, file: SqliteFile, source: Source, pages: Sequence[Page], now: int) -> Polled:
+    def _take_snapshot(self, file: SqliteFile, source: KnownSource, pages: Sequence[SourcePage], now: int) -> Polled:
         compared = compare_snapshot(file, source, pages, now)
         if compared.withheld:
             error = f"{compared.missing} of its publications are missing: nothing is taken until they are released"
@@ -250,8 +252,8 @@ class Poller:
     def _owe(
         self,
         file: SqliteFile,
-        source: Source,
-        page: Page,
+        source: KnownSource,
+        page: SourcePage,
         now: int,
         graph: str,
         data: bytes | None,
@@ -285,7 +287,7 @@ class Poller:
             self.sources.strike_off(rows, receipts)
             reach("sources.settled")
 
-    def _fail(self, source: Source, fault: CheckFailed | EgressRefused | EgressFailed, now: int) -> Polled | None:
+    def _fail(self, source: KnownSource, fault: CheckFailed | EgressRefused | EgressFailed, now: int) -> Polled | None:
         status, retry = (fault.status, fault.retry_seconds) if isinstance(fault, CheckFailed) else (0, None)
         reason = fault.reason if isinstance(fault, CheckFailed) else str(fault)
         if retry is not None and status in (429, 503):
@@ -321,7 +323,7 @@ def _same_kind(rows: list[Any]) -> list[Any]:
     return rows
 
 
-def _left_out(pages: Sequence[Page]) -> str:
+def _left_out(pages: Sequence[SourcePage]) -> str:
     rejects = [each for page in pages if page.parsed is not None for each in page.parsed.rejects]
     if not rejects:
         return ""

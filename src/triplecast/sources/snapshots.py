@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from triplecast.sources.source import Page, Source
+from triplecast.sources.source import KnownSource, SourcePage
 from triplecast.sqlite import SqliteFile
 
 FEW = 5
@@ -21,7 +21,7 @@ SHARE = 4
 class Compared(NamedTuple):
     """What one answer of a snapshot source changes."""
 
-    pages: tuple[Page, ...]
+    pages: tuple[SourcePage, ...]
     """To be published."""
     removed: tuple[str, ...]
     """Graphs to be removed beside."""
@@ -32,7 +32,7 @@ class Compared(NamedTuple):
     """Whether too much is missing: then nothing is to be done."""
 
 
-def compare_snapshot(file: SqliteFile, source: Source, pages: Sequence[Page], now: int) -> Compared:
+def compare_snapshot(file: SqliteFile, source: KnownSource, pages: Sequence[SourcePage], now: int) -> Compared:
     """Compare the graphs of all pages with those known, and note them unless they are withheld, inside a step of
     writing."""
     known = {
@@ -68,6 +68,6 @@ def _is_too_much(missing: int, before: int) -> bool:
     return missing > FEW and missing * SHARE > before
 
 
-def _elsewhere(file: SqliteFile, source: Source, graph: str) -> bool:
+def _elsewhere(file: SqliteFile, source: KnownSource, graph: str) -> bool:
     """Whether another source lists a graph."""
     return bool(file.ask("SELECT 1 FROM seen WHERE graph = ? AND source <> ? LIMIT 1", (graph, source.id)))

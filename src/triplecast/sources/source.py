@@ -39,7 +39,7 @@ class NewSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class KnownSource:
     """A source, and how it stands. Times are microseconds since 1970, 0 for never."""
 
     id: int
@@ -88,7 +88,7 @@ class Validators(NamedTuple):
     last_modified: str = ""
 
 
-class Page(NamedTuple):
+class SourcePage(NamedTuple):
     """One document of a source, as it was fetched."""
 
     url: str

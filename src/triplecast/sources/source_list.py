@@ -20,7 +20,7 @@ from triplecast.engine import Receipt
 from triplecast.errors import FolderLocked, InputError
 from triplecast.journal import BYTES_AT_ONCE, time_text
 from triplecast.model.printable import printable_name
-from triplecast.sources.source import FEED, SECOND, NewSource, Page, Provenance, Source, check_source
+from triplecast.sources.source import FEED, SECOND, KnownSource, NewSource, Provenance, SourcePage, check_source
 from triplecast.sqlite import Format, SqliteFile
 from triplecast.storage_faults import storage_faults
 
@@ -65,9 +65,9 @@ CREATE TABLE provenance(
     PRIMARY KEY(graph, version)) WITHOUT ROWID""",
 )
 
-_COLUMNS = ", ".join(each.name for each in fields(Source))
+_COLUMNS = ", ".join(each.name for each in fields(KnownSource))
 _CHANGING = [
-    each.name for each in fields(Source) if each.name not in ("id", "url", "title", "folders", "split", "identity")
+    each.name for each in fields(KnownSource) if each.name not in ("id", "url", "title", "folders", "split", "identity")
 ]
 
 
@@ -146,12 +146,12 @@ class SourceList:
             )
         return source.withheld
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[KnownSource]:
         """All of them, in the order in which they were added."""
         with closing(self._following()) as file:
             return [_source(row) for row in file.ask(f"SELECT {_COLUMNS} FROM source ORDER BY id")]
 
-    def named(self, url: str, file: SqliteFile | None = None) -> Source:
+    def named(self, url: str, file: SqliteFile | None = None) -> KnownSource:
         """The source that has an address, or has moved there; as a step of writing sees it, where one is given. Raises
         `InputError` where there is none."""
         statement = f"SELECT {_COLUMNS} FROM source WHERE url = ? OR location = ? ORDER BY url <> ? LIMIT 1"
@@ -161,7 +161,7 @@ class SourceList:
             raise InputError(f"{printable_name(url)} is no source of {self._folder}", "`triplecast sources` lists them")
         return _source(rows[0])
 
-    def held(self, source: Source) -> list[str]:
+    def held(self, source: KnownSource) -> list[str]:
         """The graphs of the items that are withheld."""
         with closing(self._following()) as file:
             return [
@@ -176,7 +176,7 @@ class SourceList:
 
     # ---- what a poller asks for -------------------------------------------------------------------------------------
 
-    def waiting(self, now: int, longest: int) -> list[Source]:
+    def waiting(self, now: int, longest: int) -> list[KnownSource]:
         """Those that are to be asked now; a time that is further ahead than `longest` microseconds is one of a clock
         that was wrong."""
         with closing(self._following()) as file:
@@ -187,7 +187,7 @@ class SourceList:
             )
         return [_source(row) for row in rows]
 
-    def pages(self, source: Source) -> list[tuple[str, str, str, str]]:
+    def pages(self, source: KnownSource) -> list[tuple[str, str, str, str]]:
         """Address, validators and next page of each page as it was taken last."""
         with closing(self._following()) as file:
             rows = file.ask("SELECT url, etag, last_modified, following FROM page WHERE source = ?", (source.id,))
@@ -216,18 +216,18 @@ class SourceList:
             file.run("INSERT OR IGNORE INTO provenance VALUES (?, ?, ?, ?, ?, ?, ?, ?)", origins)
             file.run("DELETE FROM due WHERE sequence = ?", [(row[0],) for row in rows])
 
-    def at(self, file: SqliteFile, id: int) -> Source | None:
+    def at(self, file: SqliteFile, id: int) -> KnownSource | None:
         """A source as it is now; None where it was removed."""
         rows = file.ask(f"SELECT {_COLUMNS} FROM source WHERE id = ?", (id,))
         return _source(rows[0]) if rows else None
 
-    def note(self, file: SqliteFile, source: Source) -> None:
+    def note(self, file: SqliteFile, source: KnownSource) -> None:
         """What a check changed of a source."""
         assigned = ", ".join(f"{each} = ?" for each in _CHANGING)
         values = [getattr(source, each) for each in _CHANGING]
         file.run(f"UPDATE source SET {assigned} WHERE id = ?", [(*values, source.id)])
 
-    def note_pages(self, file: SqliteFile, source: Source, pages: Iterable[Page]) -> None:
+    def note_pages(self, file: SqliteFile, source: KnownSource, pages: Iterable[SourcePage]) -> None:
         """The pages that a source has now."""
         file.run("DELETE FROM page WHERE source = ?", [(source.id,)])
         file.run(
@@ -262,11 +262,11 @@ def _lock(descriptor: int, folder: Path) -> None:
             time.sleep(0.01)
 
 
-def _source(row: Sequence[Any]) -> Source:
-    known = dict(zip((each.name for each in fields(Source)), row, strict=True))
+def _source(row: Sequence[Any]) -> KnownSource:
+    known = dict(zip((each.name for each in fields(KnownSource)), row, strict=True))
     known["folders"] = tuple(tuple(names) for names in json.loads(known["folders"]))
     known["gone"], known["is_released"] = bool(known["gone"]), bool(known["is_released"])
-    return Source(**known)
+    return KnownSource(**known)
 
 
 def seconds(count: float) -> int:

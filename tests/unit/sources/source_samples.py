@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.feed_server import SEND, FeedServer, serve_feeds
 from triplecast import Engine
-from triplecast.sources import NewSource, Polled, Poller, Source
+from triplecast.sources import KnownSource, NewSource, Polled, Poller
 
 ITEMS = "SELECT ?item ?title { ?item a rss:item ; rss:title ?title }"
 START = 1_800_000_000_000_000
@@ -43,7 +43,7 @@ class World:
         (polled,) = self.poller.poll([url])
         return polled
 
-    def source(self, path: str) -> Source:
+    def source(self, path: str) -> KnownSource:
         return self.poller.sources.named(self.server.url(path))
 
     def told(self) -> list[str]:
