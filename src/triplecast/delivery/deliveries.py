@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count
 from threading import RLock
 
 from triplecast.delivery.attempt import DELIVERED, FAILED, GONE, REFUSED, Attempt, Outcome
+from triplecast.delivery.hearing import Hearing, ended
 from triplecast.delivery.ledger import Ledger
-from triplecast.delivery.live import Live, buried, is_exhausted
+from triplecast.delivery.live import SECOND, Live, buried, is_exhausted
 from triplecast.delivery.reading import MOST_QUEUED, PAGE, first, read_one, read_page
 from triplecast.delivery.store import TargetStore
 from triplecast.delivery.target import COMMAND, EMAIL, KINDS, WEBHOOK, WEBSUB, DeadLetter, Target
 from triplecast.delivery.turns import Turns
 from triplecast.errors import InputError
 from triplecast.journal import Clock, JournalFile, system_clock
-from triplecast.model.subscription import FILES
 from triplecast.outbox import Notification, OutboxReader
 
 AT_ONCE = 32
 """Attempts under way."""
 MOST_DEAD = 10_000
 """Dead letters of a target, with which it is disabled."""
+SET_BACK = 60 * SECOND
+"""By how much less a clock says for that to be no accident."""
 _TOGETHER = {WEBHOOK: 1, COMMAND: 1, EMAIL: MOST_QUEUED, WEBSUB: MOST_QUEUED}
 """Notifications of one attempt, by kind."""
 
@@ -58,10 +60,11 @@ class Deliveries:
         self._kinds = frozenset(kinds)
         self._turns = Turns(at_once)
         self._lives: dict[str, Live] = {}
-        self._hearing: dict[int | str, dict[str, Live]] = {}
-        """Those that are delivered to, by `Live.heard_by`."""
+        self._hearing = Hearing(journal, self._ledger.note)
         self._due: list[tuple[int, int, str]] = []
         self._number = count()
+        self._latest = 0
+        """When something was due last."""
         self._hungry: dict[str, Live] = {}
         """Those that are due and have to be read for."""
         self._epoch, self._end = self._ledger.reached
@@ -85,7 +88,7 @@ class Deliveries:
             if self._end < state.sequence:
                 page = [*read_page(self._outbox, self._epoch, self._end)]
                 for each in page:
-                    for live in self._hearers(each):
+                    for live in self._hearing.of(each):
                         if live.feed.at_end:
                             self._offer(live, each)
                 self._end = page[-1].sequence if len(page) == PAGE else max(self._end, state.sequence)
@@ -97,6 +100,12 @@ class Deliveries:
         """The attempts to make now; each is given back to `settle`."""
         with self._lock:
             now, found = self._clock(), list[Attempt]()
+            if now < self._latest - SET_BACK:
+                self._due.clear()
+                for each in self._lives.values():
+                    each.scheduled = None
+                    self._schedule(each)
+            self._latest = now
             while self._due and self._due[0][0] <= now and self._turns.is_free:
                 at, _, id = heappop(self._due)
                 live = self._lives.get(id)
@@ -105,7 +114,7 @@ class Deliveries:
                 live.scheduled = None
                 if live.target.expires is not None and live.target.expires <= now:
                     self._remove(live)
-                elif live.waits_until(now) > now:
+                elif live.target.next_at > now:
                     self._schedule(live)
                 elif live.letters or live.feed.queue:
                     found += self._begin(live, now)
@@ -127,7 +136,7 @@ class Deliveries:
     def are_live(self, attempt: Attempt) -> bool:
         """Whether the registrations whose notifications these are have neither been cancelled nor ended, as of now:
         asked right before an attempt."""
-        return not self._ended({each.registration for each in attempt.notifications})
+        return not ended(self._journal, {each.registration for each in attempt.notifications}, self._clock())
 
     def settle(self, attempt: Attempt, outcome: Outcome) -> None:
         """Take in what came of an attempt."""
@@ -223,20 +232,6 @@ class Deliveries:
 
     # ---- reading for targets ----------------------------------------------------------------------------------------
 
-    def _hearers(self, notification: Notification) -> list[Live]:
-        """The targets that are to get it."""
-        found = [*self._hearing.get(notification.registration, {}).values()]
-        for live in [*self._hearing.get(notification.subscription, {}).values()]:
-            if notification.registration > live.target.registration and self._is_from_file(notification.registration):
-                self._set(live, replace(live.target, registration=notification.registration))
-            if notification.registration == live.target.registration:
-                found.append(live)
-        return found
-
-    def _is_from_file(self, registration: int) -> bool:
-        found = self._journal.registration(registration)
-        return found is not None and found.source == FILES
-
     def _offer(self, live: Live, notification: Notification) -> None:
         if notification.sequence <= live.feed.upto or notification.position <= live.target.position:
             return
@@ -251,7 +246,7 @@ class Deliveries:
         page = [*read_page(self._outbox, self._epoch, start)]
         upto = page[-1].sequence if len(page) == PAGE else end
         for each in page:
-            for live in self._hearers(each):
+            for live in self._hearing.of(each):
                 if live.target.id in self._hungry and not live.feed.is_full:
                     self._offer(live, each)
         for live in [*self._hungry.values()]:
@@ -289,7 +284,7 @@ class Deliveries:
         if not self._is_delivered_to(target):
             self._set(live, replace(target, idle=False))
             return live
-        self._hearing.setdefault(live.heard_by, {})[target.id] = live
+        self._hearing.add(live)
         live.feed.at_end = target.epoch == self._epoch and target.sequence >= self._end
         self._schedule(live)
         return live
@@ -303,7 +298,9 @@ class Deliveries:
         if live.in_flight or not self._is_delivered_to(target):
             return
         if live.has_work:
-            at = live.waits_until(self._clock())
+            if live.has_jumped(self._clock()):
+                self._set(live, replace(target, next_at=0))
+            at = live.target.next_at
         else:
             if not target.idle:
                 self._set(live, replace(target, idle=True, epoch=self._epoch, sequence=max(target.sequence, self._end)))
@@ -356,22 +353,10 @@ class Deliveries:
 
     def _let_go(self, live: Live) -> None:
         """Nothing more of registrations that have ended; a target that belongs to one goes with it."""
-        ended = self._ended({each.registration for each in live.feed.queue} | {live.target.registration})
-        if not live.target.follows:
+        if live.target.follows:
+            live.feed.drop_those(ended(self._journal, {each.registration for each in live.feed.queue}, self._clock()))
+        else:
             self._remove(live)
-            return
-        live.feed.drop_those(ended)
-        live.letters.clear()
-
-    def _ended(self, registrations: Iterable[int]) -> set[int]:
-        wanted, now = sorted(registrations), self._clock()
-        ends = self._journal.lease_ends(wanted)
-        live = {
-            int(each.id)
-            for each in self._journal.registrations(wanted)
-            if each.removed is None and ends.get(int(each.id), now + 1) > now
-        }
-        return {*wanted} - live
 
     def _known(self, id: str) -> Live:
         if id not in self._lives:
@@ -383,10 +368,7 @@ class Deliveries:
         self._ledger.note(target)
 
     def _forget_place(self, live: Live) -> None:
-        hearing = self._hearing.get(live.heard_by, {})
-        hearing.pop(live.target.id, None)
-        if not hearing:
-            self._hearing.pop(live.heard_by, None)
+        self._hearing.drop(live)
         self._hungry.pop(live.target.id, None)
 
     def _remove(self, live: Live) -> None:

@@ -57,9 +57,9 @@ class Live:
         self.feed.restart(self.target.sequence)
         self.scheduled = None
 
-    def waits_until(self, now: int) -> int:
-        """When it may be sent to; a clock that was set back makes nobody wait for longer than was meant."""
-        return min(self.target.next_at, now + int(LONGEST_WAIT * SECOND))
+    def has_jumped(self, now: int) -> bool:
+        """Whether it would wait for longer than was meant: the clock was set back since."""
+        return self.target.next_at > now + int(max(LONGEST_WAIT, self.target.every) * SECOND)
 
     def advanced(self, notifications: Sequence[Notification], now: int) -> Target:
         """The target after it got notifications."""
