@@ -191,7 +191,8 @@ class EgressFailed(TriplecastError):
 
 @dataclass
 class PipelineFailed(TriplecastError):
-    """Spark, its JVM or one of its workers ended. The next start matches what the journal has accepted."""
+    """Spark, its JVM, one of its workers or a client of Kafka ended. The next start matches what the journal has
+    accepted."""
 
     reason: str
     hint: str
