@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.house.pages import ROOT, blocks_of, read_page
-from tests.unit.service.test_serve_command import Served
+from tests.properties.service_kills import Served
+from tests.unit.service.test_serve_command import run
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not on this machine")
@@ -32,8 +33,6 @@ def test_three_lines_of_curl_do_what_they_say(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_served_takes_commands(tmp_path: Path) -> None:
-    from tests.unit.service.test_serve_command import run
-
     query = tmp_path / "rail.rq"
     query.write_text('SELECT ?x { ?x dc:subject "rail" }')
     folder = str(tmp_path / "news")
