@@ -8,7 +8,7 @@ sleep. Threads that parsed for themselves would only take the interpreter from e
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
@@ -88,6 +88,16 @@ class Publishing:
             assert call.error is not None
             raise call.error
         return call.receipt
+
+    def when(self, document: Document, check: Callable[[], None]) -> Receipt:
+        """The receipt of one document, unless `check` raises: nothing is written between that and its commit."""
+        document = read_roots(document)
+        self._registry.check_documents([document])
+        parsed = self._parser.parse_soon([document])
+        with self._lock:
+            check()
+            (receipt,) = self._commit(parsed, Findings())
+        return receipt
 
     def many(self, documents: Iterable[Document]) -> Iterator[list[Receipt]]:
         """Yield the receipts of one group of documents after the other."""

@@ -30,6 +30,7 @@ from triplecast.journal.record import (
 )
 from triplecast.journal.records import DATABASE, Acknowledged, Records, acknowledged
 from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
+from triplecast.journal.versions import LatestVersion, latest_version
 from triplecast.model.answers import OperatorResult
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
@@ -158,6 +159,10 @@ class JournalFile(Records, JournalReader):
         return {id: end for shared, end in some for id in shared}
 
     # ---- documents, files, settings ---------------------------------------------------------------------------------
+
+    def latest(self, graph: str) -> LatestVersion | None:
+        """The latest version of a graph; None for one that was never published."""
+        return latest_version(self._database, graph)
 
     def count_publications(self, after: int) -> int:
         """How many there are at positions beyond `after`."""
