@@ -108,9 +108,9 @@ def _print_positions(arguments: argparse.Namespace, outbox: OutboxReader, journa
     after, printed = arguments.after, False
     while True:
         rejects = map(reject_row, journal.rejects(after)) if arguments.rejects else ()
-        for after, row, line in rejects or map(undecided_row, outbox.undecided(after)):
+        for position, row, line in rejects or map(undecided_row, outbox.undecided(after)):
             print(json_line(row) if arguments.json else printable(line))
-            printed = True
+            after, printed = position, True
         if not (arguments.follow and look_again()):
             return printed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
 from pyoxigraph import (
@@ -42,10 +42,10 @@ class RemoteReceipt:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> RemoteReceipt:
-        lists = (tuple(row[name]) for name in ("publications", "rejects", "warnings"))
-        publications, rejects, warnings = lists
-        counts = (row[name] for name in ("undecided", "pending", "removals"))
-        return cls(row["position"], publications, row["matches"], rejects, *counts, warnings)
+        lists = ("publications", "rejects", "warnings")
+        return cls(
+            **{each.name: tuple(row[each.name]) if each.name in lists else row[each.name] for each in fields(cls)}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def read_answer(content_type: str, body: bytes) -> RemoteAnswer:
         return bool(found)
     assert isinstance(found, QuerySolutions)
     names = [variable.value for variable in found.variables]
-    return [{name: term for name in names if (term := each[name]) is not None} for each in found]  # type: ignore[misc]
+    return [{name: term for name in names if (term := each[name]) is not None} for each in found]
 
 
 def _triples(lines: bytes) -> Iterable[Triple]:

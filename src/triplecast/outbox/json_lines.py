@@ -68,7 +68,8 @@ class JsonLines:
             named, numbers = piece.names.of(piece.numbers), piece.numbers.tolist()
             lines = self._write(piece).split("\n")[:-1]
             for row, place, line in zip(piece.rows.tolist(), piece.place.tolist(), lines, strict=True):
-                yield NotificationLine(Cursor(piece.epoch, piece.first + row), numbers[place], *named[place], line)
+                cursor, (name, owner) = Cursor(piece.epoch, piece.first + row), named[place]
+                yield NotificationLine(cursor, numbers[place], name, owner, line)
 
     def _pieces(self, selected: Selected) -> Iterator[Selected]:
         """Rows that are written at once."""

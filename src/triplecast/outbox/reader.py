@@ -148,18 +148,18 @@ class OutboxReader(OutboxFile):
         self,
         count: int,
         before: int | None = None,
-        subscription: str | None = None,
+        registration: int | None = None,
         definitions: Definitions | None = None,
     ) -> list[Notification]:
-        """Return the last `count` notifications, of all or of a `subscription`'s id, `before` a sequence if given, the
+        """Return the last `count` notifications, of all or of a `registration`, `before` a sequence if given, the
         newest first."""
-        wanted, names = {} if subscription is None else {"name": subscription}, ReadNames()
+        names, registrations = ReadNames(), None if registration is None else np.array([registration], np.int64)
         operators = definitions.operators if definitions else NO_OPERATORS
         end = _NO_END if before is None else row_number(before, "before")
         found: list[Notification] = []
         while len(found) < count:
             with self._database.reading():
-                state, registrations = self.state, self._wanted(wanted)
+                state = self.state
                 condition = "WHERE first < ? AND last > ? AND first <= last ORDER BY last DESC LIMIT ?"
                 values = end, state.pruned, _BACKWARDS
                 chunks = list(read_chunks(self._database, condition, values, registrations))

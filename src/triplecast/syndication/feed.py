@@ -61,7 +61,8 @@ def atom_feed(head: FeedHead, told: Sequence[Notification]) -> bytes:
             _add(entry, "link", rel="alternate", href=link)
         _add(entry, "category", term=each.change)
         _add(entry, "content", _content(each), type="html")
-    return ET.tostring(feed, "utf-8", xml_declaration=True)
+    written: bytes = ET.tostring(feed, "utf-8", xml_declaration=True)
+    return written
 
 
 def json_feed(head: FeedHead, told: Sequence[Notification]) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pyoxigraph import Literal, NamedNode
 
+from triplecast.model.algebra import Term
 from triplecast.outbox import Notification
 from triplecast.results import Head, binding_json, head_of, term_json
 
@@ -41,7 +42,7 @@ def _rows(told: Notification) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _own(told: Notification, change: str, mark: str) -> dict[str, dict[str, str]]:
-    values = (
+    values: tuple[Term, ...] = (
         Literal(told.sequence),
         Literal(told.id),
         Literal(told.subscription),
