@@ -183,7 +183,7 @@ class OutboxReader(OutboxFile):
     def sequence_at(self, accepted_at: str) -> int:
         """Return the sequence beyond which every notification is that is of something accepted after a time, given as
         `Notification.accepted_at`; of those recorded late, some before may be there too."""
-        ends = [last for (last,) in self._database.ask("SELECT last FROM chunk ORDER BY last")]
+        ends = [last for (last,) in self._database.ask("SELECT DISTINCT last FROM chunk ORDER BY last")]
         first, beyond = 0, len(ends)
         while first < beyond:  # chunks before `first` are wholly of what was accepted by then
             middle = (first + beyond - 1) // 2
