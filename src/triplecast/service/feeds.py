@@ -50,7 +50,7 @@ async def read_addresses(
     request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None
 ) -> FeedAddresses:
     """The addresses of a subscription's feeds."""
-    found = await state.call(partial(find_subscription, state.engine, id, needed_ticket(access, ticket)))
+    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
     return await state.call(partial(_addresses, request, state.engine, found))
 
 
@@ -59,7 +59,7 @@ async def revoke_addresses(
     request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None
 ) -> FeedAddresses:
     """From now on its feeds have other addresses, and those before are no more."""
-    found = await state.call(partial(find_subscription, state.engine, id, needed_ticket(access, ticket)))
+    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
     await state.write(partial(state.engine.serving.revoke_feed, found))
     return await state.call(partial(_addresses, request, state.engine, found))
 

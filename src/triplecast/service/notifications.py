@@ -26,7 +26,7 @@ from triplecast.service.settings import ADMIN
 from triplecast.service.state import ServiceState, State
 from triplecast.service.streams import NotificationStream
 from triplecast.service.subscriptions import Ticket, find_subscription
-from triplecast.service.tokens import allow, bearer
+from triplecast.service.tokens import EVERYTHING, allow, bearer
 from triplecast.syndication import cloud_event, notifications_turtle, results_table
 from triplecast.syndication.cloud_events import BATCH
 from triplecast.syndication.results_table import MEDIA_TYPE as RESULTS
@@ -53,6 +53,7 @@ Name = Annotated[str | None, Query(min_length=1, max_length=LONGEST_NAME)]
 
 
 async def _reader(
+    request: Request,
     state: State,
     subscription: Name = None,
     owner: Name = None,
@@ -64,9 +65,9 @@ async def _reader(
     if ticket is not None:
         if subscription is None:
             raise Problem(400, "a ticket opens one subscription", mend="name it: ?subscription=ID")
-        found = await state.call(partial(find_subscription, state.engine, subscription, ticket))
+        found = await state.call(partial(find_subscription, state.engine, subscription, EVERYTHING, ticket))
         return Wanted(subscription, owner, found.registration)
-    access = await allow("read")(state, sent)
+    access = await allow("read")(request, state, sent)
     if access.owner is None or ADMIN in access.scopes:
         return Wanted(subscription, owner)
     if owner not in (None, access.owner):

@@ -18,7 +18,8 @@ class Queries:
     def __init__(self, engine: Engine, settings: ServiceSettings) -> None:
         self._engine = engine
         self._rows = settings.query_rows
-        limits = Limits(settings.query_seconds, settings.query_memory, settings.query_bytes, trusted=True)
+        self._seconds = settings.query_seconds
+        limits = Limits(settings.query_opening, settings.query_memory, settings.query_bytes, trusted=True)
         self._sandbox = Sandbox("triplecast.service.query_worker:answer", limits)
 
     def close(self) -> None:
@@ -29,7 +30,7 @@ class Queries:
         folder = self._engine.serving.folder
         if folder is None:
             return write_answer(self._engine.serving.answer(text, QUERY_STEPS), form, self._rows)
-        question = Question(str(folder), text, form, QUERY_STEPS, self._rows)
+        question = Question(str(folder), text, form, QUERY_STEPS, self._rows, self._seconds)
         (found,) = self._sandbox.map([json.dumps(question).encode()], once=range(1))
         if isinstance(found, RequestFailure):
             raise Problem(422, "the query takes more than it may", f"{found.kind}: {found.detail}", "ask for less")

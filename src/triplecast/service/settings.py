@@ -50,6 +50,9 @@ class ServiceSettings:
     """Streams of notifications that are open at once."""
     queries_waiting: int = 32
     query_seconds: float = 10.0
+    """CPU time of one query."""
+    query_opening: float = 600.0
+    """Seconds after which the process that answers queries is ended: it reads all documents before the first one."""
     query_memory: int = 1 << 30
     """Of the process that answers queries, beyond the documents as it first read them."""
     query_rows: int = 100_000

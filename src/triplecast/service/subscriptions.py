@@ -188,13 +188,13 @@ async def explain(
     """Why each publication of a document matches a subscription, or where it fails. Nothing is published."""
     async with state.body(request, state.settings.document_bytes) as data:
         media_type = request.headers.get("content-type")
-        return await state.call(partial(_explain, state.engine, data, media_type, id, needed_ticket(access, ticket)))
+        return await state.call(partial(_explain, state.engine, data, media_type, id, access, needed_ticket(access, ticket)))
 
 
 @router.get("/subscriptions/{id:path}")
 async def read_subscription(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> SubscriptionRow:
     """A live subscription."""
-    return _row(await state.call(partial(find_subscription, state.engine, id, needed_ticket(access, ticket))))
+    return _row(await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket))))
 
 
 @router.patch("/subscriptions/{id:path}", openapi_extra=_body(Renewal))
@@ -204,14 +204,15 @@ async def renew(request: Request, state: State, access: CanSubscribe, id: str, t
         wanted = _read(Renewal, request, data, ())
     lease = FOREVER if wanted.lease == "forever" else wanted.lease
     read_lease(lease)
-    expires = await state.write(partial(_renew, state.engine, id, needed_ticket(access, ticket), lease))
+    expires = await state.write(partial(_renew, state.engine, id, access, needed_ticket(access, ticket), lease))
     return RenewedRow(id=id, expires=expires)
 
 
 @router.delete("/subscriptions/{id:path}")
 async def cancel(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> CancelledRow:
     """Cancel it: publications from the position on are not matched with it."""
-    registration, position = await state.write(partial(_cancel, state.engine, id, needed_ticket(access, ticket)))
+    call = partial(_cancel, state.engine, id, access, needed_ticket(access, ticket))
+    registration, position = await state.write(call)
     state.tail.cancel(id, registration)
     return CancelledRow(id=id, position=position)
 
@@ -234,23 +235,25 @@ def _subscribe(engine: Engine, wanted: NewSubscription, owner: str | None) -> Su
     )
 
 
-def find_subscription(engine: Engine, id: str, ticket: str | None) -> LiveSubscription:
-    """Raises one `Problem` 404 for an unknown id and for a wrong ticket: a guess learns nothing."""
+def find_subscription(engine: Engine, id: str, access: Access, ticket: str | None) -> LiveSubscription:
+    """Raises one `Problem` 404 for an unknown id, a wrong ticket and another owner's: a guess learns nothing."""
     try:
-        return engine.serving.subscription(id, ticket)
+        found = engine.serving.subscription(id, ticket)
     except InputError:
-        raise Problem(
-            404, "no live subscription has this id and ticket", mend="check both, or subscribe again"
-        ) from None
+        found = None
+    if found is None or (access.owner not in (None, found.owner) and ADMIN not in access.scopes):
+        raise Problem(404, "no live subscription has this id and ticket", mend="check both, or subscribe again")
+    return found
 
 
-def _renew(engine: Engine, id: str, ticket: str | None, lease: Any) -> str | None:
-    find_subscription(engine, id, ticket)
+def _renew(engine: Engine, id: str, access: Access, ticket: str | None, lease: Any) -> str | None:
+    find_subscription(engine, id, access, ticket)
     return engine.renew(id, ticket, lease)
 
 
-def _cancel(engine: Engine, id: str, ticket: str | None) -> tuple[int, int]:
-    return find_subscription(engine, id, ticket).registration, engine.unsubscribe(id, ticket)
+def _cancel(engine: Engine, id: str, access: Access, ticket: str | None) -> tuple[int, int]:
+    found = find_subscription(engine, id, access, ticket)
+    return found.registration, engine.unsubscribe(id, ticket)
 
 
 def _preview(engine: Engine, wanted: PreviewRequest) -> PreviewRow:
@@ -269,8 +272,10 @@ def _preview(engine: Engine, wanted: PreviewRequest) -> PreviewRow:
     )
 
 
-def _explain(engine: Engine, data: bytes, media_type: str | None, id: str, ticket: str | None) -> ExplanationRows:
-    find_subscription(engine, id, ticket)
+def _explain(
+    engine: Engine, data: bytes, media_type: str | None, id: str, access: Access, ticket: str | None
+) -> ExplanationRows:
+    find_subscription(engine, id, access, ticket)
     found = engine.explain(data, id, media_type)
     return ExplanationRows(explanations=[asdict(each) for each in found[:SHOWN]])
 

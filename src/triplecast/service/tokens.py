@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import Depends, Security
+from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from triplecast.errors import InputError
@@ -87,7 +87,7 @@ def allow(scope: str) -> Callable[..., Coroutine[Any, Any, Access]]:
     """A dependency that gives whoever has a token of this scope, or of `ADMIN`. Raises `Problem` 401 and 403."""
 
     async def check(
-        state: State, sent: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)] = None
+        request: Request, state: State, sent: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)] = None
     ) -> Access:
         access = access_of(state.settings.tokens, sent.credentials if sent else None)
         if access is None:
@@ -97,6 +97,7 @@ def allow(scope: str) -> Callable[..., Coroutine[Any, Any, Access]]:
             raise Problem(
                 403, "the token does not open this", f"its scopes lack {scope}", "ask for a token that has it"
             )
+        request.state.access = access  # for the log
         return access
 
     return check
