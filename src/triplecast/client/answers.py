@@ -42,10 +42,8 @@ class RemoteReceipt:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> RemoteReceipt:
-        lists = ("publications", "rejects", "warnings")
-        return cls(
-            **{each.name: tuple(row[each.name]) if each.name in lists else row[each.name] for each in fields(cls)}
-        )
+        found = (row[each.name] for each in fields(cls))
+        return cls(*(tuple(value) if isinstance(value, list) else value for value in found))
 
 
 @dataclass(frozen=True, slots=True)

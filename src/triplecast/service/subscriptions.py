@@ -188,7 +188,9 @@ async def explain(
     """Why each publication of a document matches a subscription, or where it fails. Nothing is published."""
     async with state.body(request, state.settings.document_bytes) as data:
         media_type = request.headers.get("content-type")
-        return await state.call(partial(_explain, state.engine, data, media_type, id, access, needed_ticket(access, ticket)))
+        return await state.call(
+            partial(_explain, state.engine, data, media_type, id, access, needed_ticket(access, ticket))
+        )
 
 
 @router.get("/subscriptions/{id:path}")
