@@ -42,7 +42,7 @@ class RemoteReceipt:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> RemoteReceipt:
-        found = (row[each.name] for each in fields(cls))
+        found: list[Any] = [row[each.name] for each in fields(cls)]
         return cls(*(tuple(value) if isinstance(value, list) else value for value in found))
 
 

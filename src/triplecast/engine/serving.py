@@ -22,6 +22,7 @@ from triplecast.outbox import Definitions, Outbox, OutboxReader
 from triplecast.outbox.commits import CommitSignal
 from triplecast.registry.listing import LiveSubscription, Page, read_page
 from triplecast.registry.registry import Registry
+from triplecast.registry.requests import Requests
 from triplecast.repository import QueryAnswer
 
 
@@ -42,7 +43,7 @@ Condition = Callable[[DocumentState | None], None]
 """Raises for a state, or for no document, in which a change is not wanted."""
 
 
-class Progress(NamedTuple):
+class FolderProgress(NamedTuple):
     """How far a folder has come."""
 
     position: int
@@ -188,9 +189,21 @@ class Serving:
     def _definitions(self) -> Definitions:
         return Definitions(self._journal.registrations, self._registry.index.operators())
 
-    def progress(self) -> Progress:
+    def announce(self, address: str) -> None:
+        """Note where the holder of the folder answers requests (`answer_line`)."""
+        self._journal.announce(address)
+
+    def answer_line(self, line: bytes) -> bytes:
+        """The answer to a request that came to the control socket (`registry.requests`), told as a call would be."""
+        with self._lock:
+            self._publishing.match_accepted()
+            answer = Requests(self._registry, self._journal, self._outbox, self._clock).answer_line(line)
+            self._publishing.match_accepted()
+        return answer
+
+    def progress(self) -> FolderProgress:
         """Raises `FolderLocked` too, where another process has the folder now."""
         self._opened.check()
         waiting = self._journal.next_document(self._outbox.settled_upto())
         since = None if waiting is None else self._journal.written_at(waiting)
-        return Progress(self._journal.head(), waiting, since, self._outbox.state.sequence)
+        return FolderProgress(self._journal.head(), waiting, since, self._outbox.state.sequence)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from triplecast.engine import Engine
 from triplecast.errors import InputError
+from triplecast.registry.control import ControlServer
 from triplecast.service.app import create_app
 from triplecast.service.guard import LOG
 from triplecast.service.settings import ServiceSettings
@@ -25,7 +29,12 @@ BACKLOG = 2_048
 def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Callable[[str], None]) -> None:
     """Serve a folder until SIGTERM or SIGINT. Raises `InputError` where nothing can listen there, `FolderLocked` and
     `StorageFault`."""
-    with Engine.open(folder) as engine, _listen(host, port) as listening:
+    with ExitStack() as opened:
+        engine = opened.enter_context(Engine.open(folder))
+        listening = opened.enter_context(_listen(host, port))
+        control = ControlServer(folder.absolute(), engine.serving.answer_line)
+        opened.callback(control.close)
+        engine.serving.announce(str(control.address))
         _log_to_stderr()
         app = create_app(engine, settings)
         config = uvicorn.Config(
@@ -40,7 +49,21 @@ def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Ca
         )
         shown = f"[{host}]" if ":" in host else host
         say(f"serving {folder} at http://{shown}:{listening.getsockname()[1]}")
-        uvicorn.Server(config).run(sockets=[listening])
+        for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn ends by one, and raises it again when it has ended
+            signal.signal(number, lambda *_: None)
+        ServiceServer(config, app).run(sockets=[listening])
+
+
+class ServiceServer(uvicorn.Server):
+    """Ends streams, which would go on, before it waits for requests that are under way."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.service.tail.finish()
+        await super().shutdown(sockets)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -23,7 +23,7 @@ _Result = TypeVar("_Result")
 RETRY_SECONDS = 1
 
 
-class Lane:
+class CallThreads:
     """Threads for calls that block: so many at once, and so many that wait."""
 
     def __init__(self, name: str, threads: int, waiting: int) -> None:
@@ -61,9 +61,9 @@ class ServiceState:
         self.tail = Tail(self.notifications)
         self.kept = KeptAnswers(engine.serving.folder, settings.idempotency.total_seconds())
         self.queries = Queries(engine, settings)
-        self.writing = Lane("writing", settings.threads, settings.waiting)
-        self.reading = Lane("reading", settings.threads, settings.waiting)
-        self.querying = Lane("querying", 1, settings.queries_waiting)
+        self.writing = CallThreads("writing", settings.threads, settings.waiting)
+        self.reading = CallThreads("reading", settings.threads, settings.waiting)
+        self.querying = CallThreads("querying", 1, settings.queries_waiting)
         self.metrics = Metrics(engine)
         self._held = 0
 
@@ -86,7 +86,7 @@ class ServiceState:
         self.notifications.close()
 
     async def call(self, work: Callable[[], _Result]) -> _Result:
-        """What `work`, which only reads, returns. Raises what `Lane.call` raises."""
+        """What `work`, which only reads, returns. Raises what `CallThreads.call` raises."""
         return await self.reading.call(work)
 
     async def write(self, work: Callable[[], _Result]) -> _Result:

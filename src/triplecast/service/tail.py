@@ -53,15 +53,18 @@ class Tail:
         self._thread = threading.Thread(target=self._watch, args=(self._recent.end,), name="triplecast-tail")
         self._thread.start()
 
-    def stop(self) -> None:
+    def finish(self) -> None:
         """Whoever waits is woken, and finds `is_ended`."""
         self._ended = True
         for each in (self._nudged, self._taken):
             each.set()
+        self._wake(set(self._waiting))
+
+    def stop(self) -> None:
+        self.finish()
         if self._thread is not None:
             self._stop_listening()
             self._thread.join()
-        self._wake(set(self._waiting))
 
     @property
     def is_ended(self) -> bool:
@@ -142,8 +145,9 @@ class Tail:
                 if rows:
                     place = rows[-1].cursor
                     self._taken.clear()
-                    self._loop.call_soon_threadsafe(self._take, rows)
-                    self._taken.wait()
+                    if not self._ended:  # which sets it, for the last time
+                        self._loop.call_soon_threadsafe(self._take, rows)
+                        self._taken.wait()
 
     def _take(self, rows: Sequence[NotificationLine]) -> None:
         self._recent.extend(rows)

@@ -12,6 +12,7 @@ import uvicorn
 
 from triplecast import Engine
 from triplecast.service.app import create_app
+from triplecast.service.server import ServiceServer
 from triplecast.service.settings import ServiceSettings
 
 
@@ -23,7 +24,7 @@ def served(engine: Engine, port: int = 0, **settings: object) -> Iterator[str]:
         listening.bind(("127.0.0.1", port))
         listening.listen(2048)
         app = create_app(engine, ServiceSettings(**settings))  # type: ignore[arg-type]
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=5))
+        server = ServiceServer(uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=5), app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         until = time.monotonic() + 30
