@@ -26,7 +26,7 @@ _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[_Answer]):
+class ServiceCall(Generic[_Answer]):
     """A request to a service, and what reads its answer."""
 
     method: str
@@ -57,16 +57,18 @@ class Reading:
     owner: str | None
     ticket: str | None
 
-    def call(self, since: str, accept: str, read: Callable[[httpx.Response], _Answer], **more: int) -> Call[_Answer]:
+    def call(
+        self, since: str, accept: str, read: Callable[[httpx.Response], _Answer], **more: int
+    ) -> ServiceCall[_Answer]:
         params = _given({"since": since, "subscription": self.subscription, "owner": self.owner, **more})
-        return Call("GET", "/notifications", read, params, {"Accept": accept, **_ticket(self.ticket)})
+        return ServiceCall("GET", "/notifications", read, params, {"Accept": accept, **_ticket(self.ticket)})
 
-    def page(self, since: str) -> Call[Page]:
-        return self.call(since, "application/json", Page.of, limit=PAGE)
+    def page(self, since: str) -> ServiceCall[RemotePage]:
+        return self.call(since, "application/json", RemotePage.of, limit=PAGE)
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RemotePage:
     """Some notifications, and where the next ones begin."""
 
     notifications: list[RemoteNotification]
@@ -74,19 +76,19 @@ class Page:
     has_more: bool
 
     @classmethod
-    def of(cls, response: httpx.Response) -> Page:
+    def of(cls, response: httpx.Response) -> RemotePage:
         row = response.json()
         return cls([*map(RemoteNotification.of, row["notifications"])], row["cursor"], row["more"])
 
 
-def publish(data: bytes | str, media_type: str | None, graph: str | None) -> Call[RemoteReceipt]:
+def publish(data: bytes | str, media_type: str | None, graph: str | None) -> ServiceCall[RemoteReceipt]:
     body = data.encode() if isinstance(data, str) else data
     headers = {} if media_type is None else {"Content-Type": media_type}
     method = "POST" if graph is None else "PUT"
-    return Call(method, "/documents", _receipt, _given({"graph": graph}), headers, body)
+    return ServiceCall(method, "/documents", _receipt, _given({"graph": graph}), headers, body)
 
 
-def publish_many(documents: Iterable[Mapping[str, str]]) -> Iterator[Call[list[RemoteReceipt]]]:
+def publish_many(documents: Iterable[Mapping[str, str]]) -> Iterator[ServiceCall[list[RemoteReceipt]]]:
     """Requests of some documents each, with ``id``, ``media_type`` and ``data``."""
     lines: list[bytes] = []
     size = 0
@@ -100,31 +102,33 @@ def publish_many(documents: Iterable[Mapping[str, str]]) -> Iterator[Call[list[R
         yield _bulk(lines)
 
 
-def remove(graph: str) -> Call[RemoteReceipt | None]:
-    return Call("DELETE", "/documents", _removal, {"graph": graph}, absent=True)
+def remove(graph: str) -> ServiceCall[RemoteReceipt | None]:
+    return ServiceCall("DELETE", "/documents", _removal, {"graph": graph}, absent=True)
 
 
-def subscribe(text: str, lease: Lease, options: Mapping[str, object]) -> Call[RemoteSubscription]:
+def subscribe(text: str, lease: Lease, options: Mapping[str, object]) -> ServiceCall[RemoteSubscription]:
     row = {"text": text, "lease": lease_json(lease), **options}
-    return Call("POST", "/subscriptions", _subscription, {}, _JSON, _json(row))
+    return ServiceCall("POST", "/subscriptions", _subscription, {}, _JSON, _json(row))
 
 
-def subscription(id: str, ticket: str | None) -> Call[RemoteSubscription]:
-    return Call("GET", _place(id), _subscription, {}, _ticket(ticket))
+def subscription(id: str, ticket: str | None) -> ServiceCall[RemoteSubscription]:
+    return ServiceCall("GET", _place(id), _subscription, {}, _ticket(ticket))
 
 
-def renew(id: str, ticket: str | None, until: Lease) -> Call[str | None]:
-    return Call("PATCH", _place(id), _expires, {}, {**_JSON, **_ticket(ticket)}, _json({"lease": lease_json(until)}))
+def renew(id: str, ticket: str | None, until: Lease) -> ServiceCall[str | None]:
+    return ServiceCall(
+        "PATCH", _place(id), _expires, {}, {**_JSON, **_ticket(ticket)}, _json({"lease": lease_json(until)})
+    )
 
 
-def unsubscribe(id: str, ticket: str | None) -> Call[None]:
-    return Call("DELETE", _place(id), lambda _: None, {}, _ticket(ticket))
+def unsubscribe(id: str, ticket: str | None) -> ServiceCall[None]:
+    return ServiceCall("DELETE", _place(id), lambda _: None, {}, _ticket(ticket))
 
 
-def query(text: str) -> Call[RemoteAnswer]:
+def query(text: str) -> ServiceCall[RemoteAnswer]:
     accept = "application/sparql-results+json, application/n-triples"
     headers = {"Content-Type": "application/sparql-query", "Accept": accept}
-    return Call("POST", "/sparql", _answer, {}, headers, text.encode())
+    return ServiceCall("POST", "/sparql", _answer, {}, headers, text.encode())
 
 
 def lease_json(lease: Lease) -> str | float | None:
@@ -153,8 +157,8 @@ def check(response: httpx.Response) -> httpx.Response:
 _JSON = {"Content-Type": "application/json"}
 
 
-def _bulk(lines: list[bytes]) -> Call[list[RemoteReceipt]]:
-    return Call("POST", "/documents", _receipts, {}, {"Content-Type": "application/x-ndjson"}, b"".join(lines))
+def _bulk(lines: list[bytes]) -> ServiceCall[list[RemoteReceipt]]:
+    return ServiceCall("POST", "/documents", _receipts, {}, {"Content-Type": "application/x-ndjson"}, b"".join(lines))
 
 
 def _place(id: str) -> str:

@@ -10,7 +10,7 @@ import httpx
 
 from triplecast.client import calls
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
-from triplecast.client.calls import Call, Lease, Reading
+from triplecast.client.calls import Lease, Reading, ServiceCall
 from triplecast.client.following import Follower
 from triplecast.errors import ServiceRefused
 
@@ -116,5 +116,5 @@ class Client:
                 error = found
             self._sleep(follower.pause(error))
 
-    def _ask(self, call: Call[_Answer]) -> _Answer:
+    def _ask(self, call: ServiceCall[_Answer]) -> _Answer:
         return call.answer(self._http.request(**call.sent))

@@ -86,6 +86,7 @@ class NotificationStream(Response):
                     if not tail.is_cancelled(wanted.registration):
                         yield frames
                 place = page.end
+                yield place_frame(place)
             elif rows:
                 yield begin
                 for frames in _joined(rows):
