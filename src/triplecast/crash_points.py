@@ -31,8 +31,13 @@ POINTS = (
     "outbox.committed",
     "outbox.some-wait",
     "outbox.pruned",
+    "kafka.taken",
+    "kafka.sending",
+    "kafka.sent",
     "local.taken",
     "local.committed",
+    "delivery.noted",
+    "delivery.committed",
 )
 """Every name that `reach` is called with."""
 

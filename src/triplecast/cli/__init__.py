@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from triplecast.cli import (
     completion,
+    deliver,
     demo,
     doctor,
     explain,
@@ -46,6 +47,7 @@ COMMANDS = (
     preview,
     query,
     follow,
+    deliver,
     schema,
     show,
     operators,
@@ -72,6 +74,8 @@ EXAMPLES = MappingProxyType(
         "follow": "triplecast follow catalogue --into mine --subscriptions datasets.rq",
         "replicate": "triplecast replicate catalogue --into second",
         "gc": "triplecast gc mine --dry-run",
+        "deliver": "triplecast deliver news --once",
+        "targets": "triplecast targets news add rail.rq --webhook https://example.org/hook",
         "schema": "triplecast schema catalogue schema.ttl",
         "show": "triplecast show feed.atom",
         "operators": "triplecast operators --operators boats",
