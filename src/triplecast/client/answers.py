@@ -43,7 +43,8 @@ class RemoteReceipt:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> RemoteReceipt:
         found: list[Any] = [row[each.name] for each in fields(cls)]
-        return cls(*(tuple(value) if isinstance(value, list) else value for value in found))
+        values: list[Any] = [tuple(value) if isinstance(value, list) else value for value in found]
+        return cls(*values)
 
 
 @dataclass(frozen=True, slots=True)
