@@ -18,8 +18,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `service` is not installed")
 
-from served import served
-
+from tests.unit.service.served import served
 from triplecast import Engine, HistoryPruned, InputError, ServiceRefused
 from triplecast.client import AsyncClient, Client
 from triplecast.client.events import EventReader

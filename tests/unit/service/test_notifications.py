@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import feedparser
-from conftest import BASE
 from fastapi.testclient import TestClient
 
+from tests.unit.service.conftest import BASE
 from triplecast import Engine
 from triplecast.service.app import create_app
 from triplecast.service.notifications import FORMS
