@@ -74,7 +74,7 @@ def deliver(arguments: argparse.Namespace) -> int:
     mail = read_mail_server(arguments.smtp, arguments.mail_from, arguments.smtp_user, os.environ.get(PASSWORD, ""))
     egress = Egress(EgressRules(arguments.private, EgressRules().ports | {*(arguments.port or ())}))
     ways = ways_of(egress.send, mail, commands=True)
-    with open_delivery(arguments.folder, ways) as delivery:
+    with open_delivery(arguments.folder, ways, egress.check) as delivery:
         journal = delivery.journal
         operators = declared_operators()
         sender = sender_of(delivery.deliveries, ways, journal, lambda: operators.with_recorded(journal.operators()))
