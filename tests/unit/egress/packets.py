@@ -1,7 +1,7 @@
-"""Count the packets that forbidden URLs cause, in a network namespace: ``unshare -n python -m tests.unit.egress.packets``.
+"""Count the packets that forbidden URLs cause: ``unshare -n python -m tests.unit.egress.packets``.
 
-Every address has a route there, so a packet to any of them would be seen. It prints how many URLs were sent to, the
-packets of these, and those of one allowed URL, which shows that packets are seen at all.
+In the network namespace every address has a route, so a packet to any of them would be seen. It prints how many URLs
+were sent to, the packets of these, and those of two allowed URLs, which show that packets are seen at all.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from triplecast.errors import EgressFailed, EgressRefused
 
 SETUP = (
     "ip link set lo up",
-    "ip link add wire type dummy",
+    "ip link add wire type veth peer name end",
     "ip link set wire up",
+    "ip link set end up",
     "ip address add 198.51.100.2/24 dev wire",
     "ip address add 2606:2800::2/64 dev wire nodad",
     "ip route add default dev wire",
