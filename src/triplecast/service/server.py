@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from triplecast.engine import Engine
 from triplecast.errors import InputError
@@ -50,7 +51,19 @@ def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Ca
         say(f"serving {folder} at http://{shown}:{listening.getsockname()[1]}")
         for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn ends by one, and raises it again when it has ended
             signal.signal(number, lambda *_: None)
-        uvicorn.Server(config).run(sockets=[listening])
+        ServiceServer(config, app).run(sockets=[listening])
+
+
+class ServiceServer(uvicorn.Server):
+    """Ends streams, which would go on, before it waits for requests that are under way."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.service.tail.finish()
+        await super().shutdown(sockets)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -48,6 +48,8 @@ class ServiceSettings:
     """Calls of the engine that are under way at once."""
     waiting: int = 512
     """Calls that wait for one of these. Whoever comes then is told to come again."""
+    streams: int = 10_000
+    """Streams of notifications that are open at once."""
     queries_waiting: int = 32
     query_seconds: float = 10.0
     """CPU time of one query."""

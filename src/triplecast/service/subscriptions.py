@@ -188,13 +188,15 @@ async def explain(
     """Why each publication of a document matches a subscription, or where it fails. Nothing is published."""
     async with state.body(request, state.settings.document_bytes) as data:
         media_type = request.headers.get("content-type")
-        return await state.call(partial(_explain, state.engine, data, media_type, id, access, _ticket(access, ticket)))
+        return await state.call(
+            partial(_explain, state.engine, data, media_type, id, access, needed_ticket(access, ticket))
+        )
 
 
 @router.get("/subscriptions/{id:path}")
 async def read_subscription(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> SubscriptionRow:
     """A live subscription."""
-    return _row(await state.call(partial(_find, state.engine, id, access, _ticket(access, ticket))))
+    return _row(await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket))))
 
 
 @router.patch("/subscriptions/{id:path}", openapi_extra=_body(Renewal))
@@ -204,14 +206,16 @@ async def renew(request: Request, state: State, access: CanSubscribe, id: str, t
         wanted = _read(Renewal, request, data, ())
     lease = FOREVER if wanted.lease == "forever" else wanted.lease
     read_lease(lease)
-    expires = await state.write(partial(_renew, state.engine, id, access, _ticket(access, ticket), lease))
+    expires = await state.write(partial(_renew, state.engine, id, access, needed_ticket(access, ticket), lease))
     return RenewedRow(id=id, expires=expires)
 
 
 @router.delete("/subscriptions/{id:path}")
 async def cancel(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> CancelledRow:
     """Cancel it: publications from the position on are not matched with it."""
-    position = await state.write(partial(_cancel, state.engine, id, access, _ticket(access, ticket)))
+    call = partial(_cancel, state.engine, id, access, needed_ticket(access, ticket))
+    registration, position = await state.write(call)
+    state.tail.cancel(id, registration)
     return CancelledRow(id=id, position=position)
 
 
@@ -233,7 +237,7 @@ def _subscribe(engine: Engine, wanted: NewSubscription, owner: str | None) -> Su
     )
 
 
-def _find(engine: Engine, id: str, access: Access, ticket: str | None) -> LiveSubscription:
+def find_subscription(engine: Engine, id: str, access: Access, ticket: str | None) -> LiveSubscription:
     """Raises one `Problem` 404 for an unknown id, a wrong ticket and another owner's: a guess learns nothing."""
     try:
         found = engine.serving.subscription(id, ticket)
@@ -245,13 +249,13 @@ def _find(engine: Engine, id: str, access: Access, ticket: str | None) -> LiveSu
 
 
 def _renew(engine: Engine, id: str, access: Access, ticket: str | None, lease: Any) -> str | None:
-    _find(engine, id, access, ticket)
+    find_subscription(engine, id, access, ticket)
     return engine.renew(id, ticket, lease)
 
 
-def _cancel(engine: Engine, id: str, access: Access, ticket: str | None) -> int:
-    _find(engine, id, access, ticket)
-    return engine.unsubscribe(id, ticket)
+def _cancel(engine: Engine, id: str, access: Access, ticket: str | None) -> tuple[int, int]:
+    found = find_subscription(engine, id, access, ticket)
+    return found.registration, engine.unsubscribe(id, ticket)
 
 
 def _preview(engine: Engine, wanted: PreviewRequest) -> PreviewRow:
@@ -273,7 +277,7 @@ def _preview(engine: Engine, wanted: PreviewRequest) -> PreviewRow:
 def _explain(
     engine: Engine, data: bytes, media_type: str | None, id: str, access: Access, ticket: str | None
 ) -> ExplanationRows:
-    _find(engine, id, access, ticket)
+    find_subscription(engine, id, access, ticket)
     found = engine.explain(data, id, media_type)
     return ExplanationRows(explanations=[asdict(each) for each in found[:SHOWN]])
 
@@ -308,7 +312,7 @@ def _owner(access: Access, named: str | None) -> str | None:
     raise Problem(403, "the owner is that of the token", mend="leave the owner out")
 
 
-def _ticket(access: Access, ticket: str | None) -> str | None:
+def needed_ticket(access: Access, ticket: str | None) -> str | None:
     """The ticket; None for an administrator, who needs none. Raises `Problem` 400."""
     if ticket is None and not (access.owner is not None and ADMIN in access.scopes):
         raise Problem(400, "the ticket is missing", mend="send the header Triplecast-Ticket")
