@@ -180,10 +180,10 @@ class Deliveries:
         with self._lock:
             return [each.target for each in self._lives.values() if subscription in (None, each.target.subscription)]
 
-    def dead(self, target: str | None = None) -> list[DeadLetter]:
+    def dead(self, target: str | None = None, limit: int = -1) -> list[DeadLetter]:
         with self._lock:
             self.flush()
-            return self._store.dead(target)
+            return self._store.dead(target, limit=limit)
 
     def put(self, target: Target) -> None:
         """Add a target; one with its id goes on from where it is, with this one's secret and lease."""

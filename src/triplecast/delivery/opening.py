@@ -10,12 +10,15 @@ from typing import NamedTuple
 
 from triplecast.delivery.deliveries import Deliveries
 from triplecast.delivery.requests import TargetRequests
+from triplecast.delivery.runner import DeliveryRunner
+from triplecast.delivery.sending import MailServer, sender_of, ways_of
 from triplecast.delivery.store import FOLDER, TargetStore
 from triplecast.delivery.target import KINDS
-from triplecast.egress import read_url
+from triplecast.egress import Egress, EgressRules, read_url
 from triplecast.errors import FolderLocked
 from triplecast.journal import Clock, JournalFile, system_clock, time_text
 from triplecast.journal.writer_lock import WriterLock
+from triplecast.operators.operator_set import declared_operators
 from triplecast.outbox import OutboxReader
 from triplecast.registry.control import ControlServer
 from triplecast.registry.control_client import Ask, connect, raising
@@ -55,6 +58,19 @@ def open_delivery(
             server = opened.enter_context(closing(ControlServer(place, requests.answer_line)))
             lock.announce(str(server.address))
         yield Delivery(deliveries, requests, journal, outbox)
+
+
+@contextmanager
+def open_runner(
+    folder: Path | str, rules: EgressRules, mail: MailServer | None
+) -> Iterator[tuple[DeliveryRunner, TargetRequests]]:
+    """What delivers from a folder, to be started and stopped inside. Raises what `open_delivery` raises."""
+    egress = Egress(rules)
+    ways = ways_of(egress.send, mail, commands=True)
+    with open_delivery(folder, ways, egress.check) as delivery:
+        journal, operators = delivery.journal, declared_operators()
+        sender = sender_of(delivery.deliveries, ways, journal, lambda: operators.with_recorded(journal.operators()))
+        yield DeliveryRunner(delivery.deliveries, sender), delivery.requests
 
 
 @contextmanager

@@ -72,6 +72,13 @@ class TargetRequests:
         """256 bits, as letters and digits, hyphens and underscores."""
         return urlsafe_b64encode(self._randomness(32)).decode().rstrip("=")
 
+    def registration(self, number: int) -> Registration:
+        """Raises `InputError` for one that has ended."""
+        found = self._journal.registration(number)
+        if found is None or found.removed is not None:
+            raise InputError("the subscription has ended", "subscribe again")
+        return found
+
     def read(self, delivery: object, administrator: bool) -> Destination:
         """What somebody asks for. Raises `InputError`, also for what this deliverer does not deliver to."""
         destination = read_destination(delivery, self._randomness, administrator)

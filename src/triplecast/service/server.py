@@ -13,6 +13,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
+from triplecast.delivery.opening import open_runner
 from triplecast.engine import Engine
 from triplecast.errors import InputError
 from triplecast.registry.control import ControlServer
@@ -36,7 +37,10 @@ def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Ca
         opened.callback(control.close)
         engine.serving.announce(str(control.address))
         _log_to_stderr()
-        app = create_app(engine, settings)
+        runner, targets = opened.enter_context(open_runner(folder, settings.egress, settings.mail))
+        opened.callback(runner.stop)
+        runner.start()
+        app = create_app(engine, settings, targets)
         config = uvicorn.Config(
             app,
             log_config=None,
