@@ -84,9 +84,13 @@ def read_rules(arguments: argparse.Namespace) -> tuple[EgressRules, MailServer |
 
 def deliver(arguments: argparse.Namespace) -> int:
     from triplecast.delivery.opening import open_runner
+    from triplecast.delivery.sending import ways_of
+    from triplecast.egress import Egress
 
     _check_folder(arguments.folder)
-    with open_runner(arguments.folder, *read_rules(arguments)) as (runner, _):
+    rules, mail = read_rules(arguments)
+    egress = Egress(rules)
+    with open_runner(arguments.folder, egress, ways_of(egress.send, mail, commands=True)) as (runner, _):
         if arguments.once:
             runner.run_once()
             return Exit.DONE

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from triplecast.delivery.attempt import Attempt, AttemptOutcome
+from triplecast.delivery.attempt import GONE, Attempt, AttemptOutcome
 from triplecast.delivery.requests import TargetRequests
 from triplecast.delivery.sending import post
 from triplecast.delivery.target import WEBSUB, Destination
@@ -55,8 +55,8 @@ class FeedContent(NamedTuple):
 
 Topics = Callable[[str], Registration | None]
 """The registration whose feed has this address; None for an address that is no feed's, or no longer."""
-Render = Callable[[str, Sequence[Notification]], FeedContent]
-"""A feed, by its address, with these entries alone."""
+Render = Callable[[str, Sequence[Notification]], FeedContent | None]
+"""A feed, by its address, with these entries alone; None where it has this address no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +170,8 @@ def distribute(egress: Egress, hub: str, render: Render, attempt: Attempt) -> At
     """Send the new entries of a feed. The signature is of the body, by the subscriber's secret."""
     target = attempt.target
     content = render(target.topic, attempt.notifications)
+    if content is None:
+        return AttemptOutcome(GONE, "the feed has another address")
     headers = [("Content-Type", content.media_type), ("Link", f'<{hub}>; rel="hub", <{target.topic}>; rel="self"')]
     if target.secret:
         signature = hmac.digest(target.secret.encode(), content.body, hashlib.sha256).hex()

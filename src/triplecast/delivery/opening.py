@@ -8,13 +8,14 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.delivery.attempt import Deliver
 from triplecast.delivery.deliveries import Deliveries
 from triplecast.delivery.requests import TargetRequests
 from triplecast.delivery.runner import DeliveryRunner
-from triplecast.delivery.sending import MailServer, sender_of, ways_of
+from triplecast.delivery.sending import sender_of
 from triplecast.delivery.store import FOLDER, TargetStore
 from triplecast.delivery.target import KINDS
-from triplecast.egress import Egress, EgressRules, read_url
+from triplecast.egress import Egress, read_url
 from triplecast.errors import FolderLocked
 from triplecast.journal import Clock, JournalFile, system_clock, time_text
 from triplecast.journal.writer_lock import WriterLock
@@ -62,11 +63,10 @@ def open_delivery(
 
 @contextmanager
 def open_runner(
-    folder: Path | str, rules: EgressRules, mail: MailServer | None
+    folder: Path | str, egress: Egress, ways: Mapping[str, Deliver]
 ) -> Iterator[tuple[DeliveryRunner, TargetRequests]]:
-    """What delivers from a folder, to be started and stopped inside. Raises what `open_delivery` raises."""
-    egress = Egress(rules)
-    ways = ways_of(egress.send, mail, commands=True)
+    """What delivers from a folder in some `ways`, by kind of target, to be started and stopped inside. Raises what
+    `open_delivery` raises."""
     with open_delivery(folder, ways, egress.check) as delivery:
         journal, operators = delivery.journal, declared_operators()
         sender = sender_of(delivery.deliveries, ways, journal, lambda: operators.with_recorded(journal.operators()))

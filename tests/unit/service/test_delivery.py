@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hmac
+import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
 
 import pytest
 
@@ -17,13 +22,16 @@ from tests.unit.egress.receivers import Receiver, answering, receiver
 from tests.unit.service.conftest import BASE
 from triplecast import Engine
 from triplecast.delivery.opening import open_runner
-from triplecast.egress import EgressRules
+from triplecast.delivery.sending import ways_of
+from triplecast.delivery.target import WEBSUB
+from triplecast.egress import Egress, EgressRules
 from triplecast.service.app import create_app
 from triplecast.service.settings import Access, ServiceSettings
 from triplecast.service.tokens import hash_token
+from triplecast.service.websub import open_hub, websub_way
 
 QUERY = "SELECT ?t { ?i dc:title ?t }"
-RULES = EgressRules(private=True, ports=frozenset())
+EGRESS = Egress(EgressRules(private=True, ports=frozenset()))
 
 
 @pytest.fixture
@@ -34,11 +42,16 @@ def there() -> Iterator[Receiver]:
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[TestClient]:
-    with Engine.open(tmp_path) as engine, open_runner(tmp_path, RULES, None) as (runner, targets):
-        runner.start()
-        with TestClient(create_app(engine, None, targets), base_url=BASE) as client:
-            yield client
-        runner.stop()
+    with Engine.open(tmp_path) as engine:
+        ways = ways_of(EGRESS.send, None, False) | {WEBSUB: websub_way(engine, EGRESS)}
+        with (
+            open_runner(tmp_path, EGRESS, ways) as (runner, targets),
+            closing(open_hub(engine, EGRESS, targets)) as hub,
+        ):
+            runner.start()
+            with TestClient(create_app(engine, None, targets, hub), base_url=BASE) as client:
+                yield client
+            runner.stop()
 
 
 def publish(client: TestClient, title: str) -> None:
@@ -114,7 +127,13 @@ def test_what_cannot_be_delivered_to_is_refused_and_nothing_is_subscribed(
 
 def test_a_wrong_ticket_and_another_owner_learn_nothing(tmp_path: Path, there: Receiver) -> None:
     tokens = {hash_token(name): Access(name, frozenset({"subscribe"})) for name in ("ada", "bo")}
-    with Engine.open(tmp_path) as engine, open_runner(tmp_path, RULES, None) as (_, targets):
+    with (
+        Engine.open(tmp_path) as engine,
+        open_runner(tmp_path, EGRESS, ways_of(EGRESS.send, None, False)) as (
+            _,
+            targets,
+        ),
+    ):
         app = create_app(engine, ServiceSettings(tokens=tokens, hosts=frozenset()), targets)
         with TestClient(app, base_url=BASE) as client:
             client.headers["Authorization"] = "Bearer ada"
@@ -136,3 +155,30 @@ def test_a_service_in_memory_delivers_nothing_and_says_so() -> None:
         assert refused.status_code == 409
         path, ticket, _ = subscribe(client)
         assert client.get(path, headers=ticket).status_code == 409
+
+
+def test_a_reader_subscribes_to_a_feed_at_its_hub(client: TestClient) -> None:
+    def behave(connection: socket.socket, request: bytes) -> None:
+        query = parse_qs(urlsplit(request.split()[1].decode()).query)
+        echo = query.get("hub.challenge", [""])[0].encode()
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(echo), echo))
+
+    path, ticket, row = subscribe(client)
+    feed = client.get(f"/subscriptions/{row['id']}/feed", headers=ticket).json()["atom"]
+    assert 'rel="hub" href="http://localhost/hub"' in client.get(feed).text
+    with receiver(behave) as reader:
+        form = {"hub.mode": "subscribe", "hub.topic": feed, "hub.callback": reader.url, "hub.secret": "s"}
+        assert client.post("/hub", data=form | {"hub.topic": feed[:-1]}).status_code == 404
+        assert client.post("/hub", data=form).status_code == 202
+        wait_until(lambda: client.get(path, headers=ticket).json()["targets"] != [])
+        publish(client, "x")
+        wait_until(lambda: len(reader.requests) == 2)
+        head, _, body = reader.requests[1].partition(b"\r\n\r\n")
+        assert b"X-Hub-Signature: sha256=" + hmac.new(b"s", body, "sha256").hexdigest().encode() in head
+        assert f'Link: <http://localhost/hub>; rel="hub", <{feed}>; rel="self"'.encode() in head
+        assert ElementTree.fromstring(body).findtext("{*}entry/{*}title") == '?t="x"'
+        wait_until(lambda: client.get(path, headers=ticket).json()["targets"][0]["delivered"] == 1)
+        assert client.delete(f"/subscriptions/{row['id']}/feed", headers=ticket).is_success
+        publish(client, "y")  # the feed has another address now
+        wait_until(lambda: client.get(path, headers=ticket).json()["targets"] == [])
+        assert len(reader.requests) == 2
