@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.errors import InputError
 from triplecast.evaluate import Evaluator
-from triplecast.index import IndexWriter
+from triplecast.index import IndexWriter, Snapshot
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.document import cut_groups
 from triplecast.ingest.inbox import LINES, distinct_paths, scan_inbox
@@ -107,18 +107,48 @@ def match_documents(
     Content equal to its graph's latest version is skipped. A `schedule` orders operator calls. `operators` are those
     that queries may call, by default all that are declared here."""
     called = operator_set(operators)
-    registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
-    snapshot = IndexWriter().apply(registrations, (), len(registrations), compiler=SubscriptionCompiler(called))
-    versions = Versions(len(registrations), clock)
-    taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
-    asker = Asker(schedule=check_schedule(schedule), operators=called)
-    with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator, called) as matcher, closing(asker):
+    snapshot = index_subscriptions(admitted.subscriptions, called, IndexWriter())
+    versions = Versions(len(admitted.subscriptions), clock)
+    with closing(OfflineStages(called, schedule)) as stages:
+        yield from stages.match(snapshot, documents, versions.accept, taxonomy)
+
+
+def index_subscriptions(subscriptions: Sequence[Subscription], operators: OperatorSet, index: IndexWriter) -> Snapshot:
+    """Publish the snapshot of subscriptions at positions 1, 2, …"""
+    registrations = [Registration(RegistrationId(i), each) for i, each in enumerate(subscriptions, 1)]
+    return index.apply(registrations, (), len(registrations), compiler=SubscriptionCompiler(operators))
+
+
+class OfflineStages:
+    """The stages that documents go through, with their processes: for one thread at a time, until it is closed."""
+
+    def __init__(self, operators: OperatorSet, schedule: str = SCHEDULE) -> None:
+        self._operators = operators
+        self._parser = Parser()
+        self._evaluator = Evaluator()
+        self._matcher = Matcher(self._evaluator, operators)
+        self._asker = Asker(schedule=check_schedule(schedule), operators=operators)
+
+    def match(
+        self,
+        snapshot: Snapshot,
+        documents: Iterable[Document | Reject],
+        accept: Callable[[Sequence[Draft]], list[Publication]],
+        taxonomy: Taxonomy = NO_TAXONOMY,
+    ) -> Iterator[MatchedDocuments]:
+        """Match documents in their order, a batch at a time; `accept` gives their drafts versions and positions."""
+        taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
         for batch in cut_batches(documents):
-            drafts, rejects, warnings = parse_batch(parser, batch)
-            publications = versions.accept(drafts)
-            for of, matched in match_and_ask(matcher, asker, snapshot, publications, taxonomies):
-                yield MatchedDocuments(tuple(of), matched, tuple(rejects), tuple(warnings), called)
+            drafts, rejects, warnings = parse_batch(self._parser, batch)
+            publications = accept(drafts)
+            for of, matched in match_and_ask(self._matcher, self._asker, snapshot, publications, taxonomies):
+                yield MatchedDocuments(tuple(of), matched, tuple(rejects), tuple(warnings), self._operators)
                 rejects, warnings = [], []
+
+    def close(self) -> None:
+        """End their processes."""
+        for part in (self._asker, self._matcher, self._parser, self._evaluator):
+            part.close()
 
 
 def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:
