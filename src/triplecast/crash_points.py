@@ -33,6 +33,9 @@ POINTS = (
     "outbox.pruned",
     "local.taken",
     "local.committed",
+    "taking.group-taken",
+    "spark.order-kept",
+    "spark.batch-published",
 )
 """Every name that `reach` is called with."""
 

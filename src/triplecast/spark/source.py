@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -222,4 +223,4 @@ def cut_table(table: Table, after: Offset, upto: int) -> list[InputPartition]:
         return []
     count = min(PARTS, -(-span // PART_ROWS)) if table.splits else 1
     ends = [after.number + span * i // count for i in range(count + 1)]
-    return [TablePart(after._replace(number=first), last) for first, last in zip(ends, ends[1:], strict=False)]
+    return [TablePart(after._replace(number=first), last) for first, last in pairwise(ends)]

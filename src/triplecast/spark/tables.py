@@ -1,4 +1,7 @@
-"""The tables of an engine's folder, as Arrow batches between two offsets: what the data source reads, without Spark."""
+"""The tables of an engine's folder, as Arrow batches between two offsets: what the data source reads, without Spark.
+
+What costs an import of numba is imported where it is used: Spark looks at the source in every session.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,6 @@ from triplecast.errors import InputError
 from triplecast.journal import BYTES_AT_ONCE, Journal
 from triplecast.journal.records import DATABASE
 from triplecast.model.publication import Publication
-from triplecast.outbox import Cursor, OutboxReader
-from triplecast.results import RecordedRows
 
 ROWS_AT_ONCE = 8_192
 """Publications or undecided pairs of a batch."""
@@ -64,11 +65,15 @@ class Notifications:
         self.schema = _CHANGES if changes else _NOTIFICATIONS
 
     def head(self, folder: Path) -> Offset:
+        from triplecast.outbox import OutboxReader
+
         with OutboxReader.read_only(folder) as outbox:
             state = outbox.state
             return Offset(state.epoch, state.sequence)
 
     def read(self, folder: Path, after: Offset, upto: int, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        from triplecast.outbox import Cursor, OutboxReader
+
         with OutboxReader.read_only(folder) as outbox:
             for batch in outbox.notification_batches(Cursor(*after), None, *wanted):
                 sequences = batch.column(0).to_numpy()
@@ -134,10 +139,14 @@ class Undecided:
     splits = False
 
     def head(self, folder: Path) -> Offset:
+        from triplecast.outbox import OutboxReader
+
         with OutboxReader.read_only(folder) as outbox:
             return Offset(0, outbox.progress)
 
     def read(self, folder: Path, after: Offset, upto: int, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        from triplecast.outbox import OutboxReader
+
         with OutboxReader.read_only(folder) as outbox:
             found = [
                 each
@@ -187,6 +196,8 @@ def check_folder(folder: Path) -> Path:
 
 def _with_changes(columns: Sequence[pa.Array]) -> Iterator[pa.RecordBatch]:
     """Notifications as a change feed: one that is ``changed`` becomes two rows, what it was and what it is."""
+    from triplecast.results import RecordedRows
+
     names = list(_STORED)
     change, recorded = columns[names.index("change")].to_pylist(), columns[names.index("json")].to_pylist()
     rows: list[tuple[int, str, str]] = []
