@@ -47,6 +47,8 @@ class Claim:
     """True of what small sizes cannot show."""
     ours: bool = False
     """No paper says it: what the issue expects of the engine, or what we ask beside the paper."""
+    discounted: str = ""
+    """Why it counts neither among what holds nor among what does not, e.g. ``a coincidence``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        return "not checked" if self.held is None else "yes" if self.held else "**no**"
+        seen = "not checked" if self.held is None else "yes" if self.held else "**no**"
+        return f"{seen}; not counted: {self.claim.discounted}" if self.claim.discounted else seen
 
 
 POINTS = 5

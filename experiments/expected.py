@@ -41,7 +41,10 @@ _OBJECT = Shape("an object", lambda value: isinstance(value, dict))
 _LINE = {"line": _TEXT, "of": _TEXT}
 _TOLD = {"told": _TEXT}
 
-CLAIM = ({"name": _TEXT, "figure": _TEXT, "says": _TEXT, "check": _OBJECT}, {"full_only": _FLAG, "ours": _FLAG})
+CLAIM = (
+    {"name": _TEXT, "figure": _TEXT, "says": _TEXT, "check": _OBJECT},
+    {"full_only": _FLAG, "ours": _FLAG, "discounted": _TEXT},
+)
 """(what a claim must have, what it may have)."""
 
 KINDS: Mapping[str, tuple[Mapping[str, Shape], Mapping[str, Shape]]] = {

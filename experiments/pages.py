@@ -53,7 +53,8 @@ def write_table(folder: Path) -> str:
 
 
 def _held(verdicts: Sequence[Verdict], ours: bool) -> str:
-    asked = [verdict for verdict in verdicts if verdict.claim.ours == ours]
+    """Of those that count."""
+    asked = [verdict for verdict in verdicts if verdict.claim.ours == ours and not verdict.claim.discounted]
     return f"{sum(verdict.held is True for verdict in asked)} of {len(asked)}"
 
 

@@ -59,7 +59,7 @@ from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-RUN_POINTS = tuple(point for point in crash_points.POINTS if not point.startswith("local."))
+RUN_POINTS = tuple(point for point in crash_points.POINTS if not point.startswith(("local.", "kafka.")))
 """Those that a run reaches."""
 SPARK_POINTS = (
     "pipeline.batch-planned",

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from triplecast.errors import (
     DocumentRejected,
+    EgressFailed,
+    EgressRefused,
     FolderLocked,
     InputError,
     PipelineFailed,
@@ -68,6 +70,8 @@ __all__ = [
     "Accepted",
     "Document",
     "DocumentRejected",
+    "EgressFailed",
+    "EgressRefused",
     "Engine",
     "Explanation",
     "FolderLocked",

@@ -31,11 +31,16 @@ POINTS = (
     "outbox.committed",
     "outbox.some-wait",
     "outbox.pruned",
+    "kafka.taken",
+    "kafka.sending",
+    "kafka.sent",
     "local.taken",
     "local.committed",
     "taking.group-taken",
     "spark.order-kept",
     "spark.batch-published",
+    "delivery.noted",
+    "delivery.committed",
 )
 """Every name that `reach` is called with."""
 

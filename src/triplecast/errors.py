@@ -165,8 +165,34 @@ class InputError(TriplecastError):
 
 
 @dataclass
+class EgressRefused(TriplecastError):
+    """A request that may not leave this machine: its URL, its port or its address is none that is allowed."""
+
+    target: str
+    """Scheme, host and port, without what may be a secret."""
+    reason: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"no request to {self.target}: {self.reason}; {self.hint}"
+
+
+@dataclass
+class EgressFailed(TriplecastError):
+    """A request without an answer: nobody listened, no answer came in time, or none that is HTTP."""
+
+    target: str
+    reason: str
+    hint: str = "see whether it runs, and try again later"
+
+    def __str__(self) -> str:
+        return f"no answer from {self.target}: {self.reason}; {self.hint}"
+
+
+@dataclass
 class PipelineFailed(TriplecastError):
-    """Spark, its JVM or one of its workers ended. The next start matches what the journal has accepted."""
+    """Spark, its JVM, one of its workers or a client of Kafka ended. The next start matches what the journal has
+    accepted."""
 
     reason: str
     hint: str

@@ -103,7 +103,7 @@ def open_engine(folder: Path, schedule: str) -> Iterator[Engine]:
         engine = Engine.open(folder, schedule=schedule)
     except FolderLocked as fault:
         if read_address(folder) is not None:
-            fault.hint = "it is a run: move the files into its inbox, and it publishes them"
+            fault.hint = "it is a run: move the files into its inbox; or a server: put them to its /documents"
         raise
     with engine:
         yield engine

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import has_journal
-from triplecast.cli.terminal import Exit, print_json, print_text, table
+from triplecast.cli.terminal import Exit, print_text, table
 from triplecast.errors import InputError
 
 if TYPE_CHECKING:
-    from pyoxigraph import BlankNode, Literal, NamedNode
-
     from triplecast.repository import QueryAnswer
 
 _LANGUAGES = {".rdql": "rdql"}
+_FORMS = ("table", "json", "xml", "csv", "tsv", "ntriples")
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,9 +32,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--language", choices=["sparql", "rdql"], help="the query's language; default: by the file's name, else sparql"
     )
-    parser.add_argument(
-        "--format", choices=["table", *_WRITERS], help="default: table, for CONSTRUCT ntriples", dest="form"
-    )
+    parser.add_argument("--format", choices=_FORMS, help="default: table, for CONSTRUCT ntriples", dest="form")
     parser.add_argument("--json", action="store_const", const="json", dest="form", help="the same as --format json")
     parser.add_argument("--steps", metavar="N", type=int, help="the most steps that the query may take")
     parser.set_defaults(run=run)
@@ -78,15 +72,19 @@ def _read_query(given: str) -> tuple[str, str]:
 
 
 def _write(answer: QueryAnswer, form: str | None) -> None:
+    from triplecast.repository.answer_text import WRITERS
+
     of_triples = answer.form == "construct"
     form = form or ("ntriples" if of_triples else "table")
     if of_triples != (form == "ntriples") or (answer.form == "ask" and form in ("csv", "tsv")):
-        fitting = {"construct": "ntriples", "ask": "table or json"}.get(answer.form, "table, json, csv or tsv")
+        fitting = {"construct": "ntriples", "ask": "table, json or xml"}.get(
+            answer.form, "table, json, xml, csv or tsv"
+        )
         raise InputError(f"the answer to {answer.form.upper()} cannot be written as {form}", f"use --format {fitting}")
     if form == "table":
         _write_table(answer)
     else:
-        _WRITERS[form](answer)
+        sys.stdout.write(WRITERS[form](answer))
 
 
 def _write_table(answer: QueryAnswer) -> None:
@@ -95,49 +93,3 @@ def _write_table(answer: QueryAnswer) -> None:
         return
     rows = [["" if term is None else str(term) for term in row] for row in answer.rows]
     print_text(table([[f"?{name}" for name in answer.variables], *rows], "<" * len(answer.variables)))
-
-
-def _write_json(answer: QueryAnswer) -> None:
-    """SPARQL 1.1 Query Results JSON (W3C, 2013)."""
-    from triplecast.results import term_json
-
-    if answer.form == "ask":
-        print_json({"head": {}, "boolean": answer.matched})
-        return
-    bindings = [
-        {name: term_json(term) for name, term in zip(answer.variables, row, strict=True) if term is not None}
-        for row in answer.rows
-    ]
-    print_json({"head": {"vars": list(answer.variables)}, "results": {"bindings": bindings}})
-
-
-def _write_csv(answer: QueryAnswer) -> None:
-    """SPARQL 1.1 Query Results CSV (W3C, 2013): values without their kinds, lines end in CR LF."""
-    writer = csv.writer(sys.stdout, lineterminator="\r\n")
-    writer.writerow(answer.variables)
-    writer.writerows([_value(term) for term in row] for row in answer.rows)
-
-
-def _value(term: NamedNode | BlankNode | Literal | None) -> str:
-    from pyoxigraph import BlankNode
-
-    if term is None:
-        return ""
-    return str(term) if isinstance(term, BlankNode) else term.value
-
-
-def _write_tsv(answer: QueryAnswer) -> None:
-    """SPARQL 1.1 Query Results TSV (W3C, 2013): terms in N-Triples form."""
-    print("\t".join(f"?{name}" for name in answer.variables))
-    for row in answer.rows:
-        print("\t".join("" if term is None else str(term).replace("\t", "\\t") for term in row))
-
-
-def _write_ntriples(answer: QueryAnswer) -> None:
-    for triple in answer.graph:
-        print(" ".join(map(str, triple)), ".")
-
-
-_WRITERS: Mapping[str, Callable[[QueryAnswer], None]] = MappingProxyType(
-    {"json": _write_json, "csv": _write_csv, "tsv": _write_tsv, "ntriples": _write_ntriples}
-)

@@ -1,4 +1,4 @@
-"""`triplecast run`: watch a folder of documents and match them on Spark."""
+"""`triplecast run`: watch a folder or a topic of documents and match them on Spark."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from triplecast.model.publication import Reject
 from triplecast.model.subscription import BROAD_PER_OWNER
 
 if TYPE_CHECKING:
+    from triplecast.kafka import Kafka
     from triplecast.pipeline.report import Notice, Progress, Summary
     from triplecast.pipeline.run import Sources
 
@@ -39,10 +40,10 @@ RATED = 100
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "run",
-        help="watch a folder of documents and match them on Spark",
-        description="Record every document of the inbox in the journal, match it on Spark against the subscriptions "
-        "and record notifications in the outbox (list them with `triplecast notifications DIR`). A changed document is "
-        "a new version; a changed subscription is registered again.",
+        help="watch a folder or a topic of documents and match them on Spark",
+        description="Record every document of an inbox, or of a Kafka topic, in the journal, match it on Spark against "
+        "the subscriptions and record notifications in the outbox (list them with `triplecast notifications DIR`). A "
+        "changed document is a new version; a changed subscription is registered again.",
     )
     parser.add_argument(
         "--subscriptions",
@@ -52,11 +53,22 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=[],
         help="register the subscriptions of these files and folders (default: leave those of the folder as they are)",
     )
-    parser.add_argument("--inbox", metavar="DIR", type=Path, required=True, help="watch this folder for documents")
+    parser.add_argument("--inbox", metavar="DIR", type=Path, help="watch this folder for documents")
+    parser.add_argument(
+        "--kafka", metavar="BROKERS", help="read or write topics of the Kafka at HOST:PORT[,HOST:PORT…]"
+    )
+    parser.add_argument("--publications", metavar="TOPIC", help="read documents from this topic, in place of an inbox")
+    parser.add_argument("--notifications", metavar="TOPIC", help="send notifications to this topic")
+    parser.add_argument(
+        "--kafka-settings", metavar="FILE", type=Path, help="read name=value settings of librdkafka from this file"
+    )
+    parser.add_argument(
+        "--master", metavar="URL", help="match on the Spark cluster of this master (default: on this machine)"
+    )
     parser.add_argument(
         "--output", metavar="DIR", type=Path, required=True, help="keep journal, index and outbox in this folder"
     )
-    parser.add_argument("--once", action="store_true", help="end when all documents of the inbox are matched")
+    parser.add_argument("--once", action="store_true", help="end when all documents that are there are matched")
     add_cutting(parser)
     add_taxonomy(parser)
     add_operators(parser)
@@ -73,18 +85,39 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.output.resolve() == arguments.inbox.resolve():
+    if arguments.inbox is not None and arguments.output.resolve() == arguments.inbox.resolve():
         raise InputError(f"inbox and output are one folder, {arguments.inbox}", "name another one with --output")
     is_new_journal(arguments.output)
     say_faults()
     taxonomy = arguments.taxonomy, arguments.broader
-    sources = read_from(arguments.subscriptions, arguments.inbox, arguments.dataset, *taxonomy, arguments.split)
-    summary = run_pipeline(sources, arguments.output, arguments.once, arguments.broad_per_owner, arguments.schedule)
+    what = arguments.subscriptions, arguments.inbox, arguments.dataset, *taxonomy, arguments.split
+    sources = read_from(*what, read_kafka(arguments))
+    summary = run_pipeline(
+        sources,
+        arguments.output,
+        arguments.once,
+        arguments.broad_per_owner,
+        arguments.schedule,
+        arguments.master,
+    )
     if arguments.json:
         print_json(summary_row(summary))
     else:
         print(describe_summary(summary))
     return exit_code(summary, arguments.once)
+
+
+def read_kafka(arguments: argparse.Namespace) -> Kafka | None:
+    """Return what the options say of Kafka. Raises `InputError` for some without others."""
+    topics = arguments.publications, arguments.notifications
+    if arguments.kafka is None:
+        if any(topics) or arguments.kafka_settings:
+            raise InputError("options of Kafka are given, but not where it is", "add --kafka HOST:PORT")
+        return None
+    from triplecast.kafka.connection import Kafka, import_client, read_settings
+
+    import_client()
+    return Kafka(arguments.kafka, *topics, read_settings(arguments.kafka_settings) if arguments.kafka_settings else {})
 
 
 def read_from(*sources: Any) -> Sources:
@@ -98,7 +131,12 @@ def read_from(*sources: Any) -> Sources:
 
 
 def run_pipeline(
-    sources: Sources, output: Path, once: bool, broad_per_owner: int = BROAD_PER_OWNER, schedule: str = SCHEDULE
+    sources: Sources,
+    output: Path,
+    once: bool,
+    broad_per_owner: int = BROAD_PER_OWNER,
+    schedule: str = SCHEDULE,
+    master: str | None = None,
 ) -> Summary:
     """Run until done or interrupted; SIGINT and SIGTERM end the run in order."""
     from triplecast.pipeline.report import Caller
@@ -113,7 +151,7 @@ def run_pipeline(
     def show(state: Progress) -> None:
         if not (once or progress.live or up.is_set()) and state.phase == "running":
             up.set()
-            say(f"watching {sources.inbox} for {count_of(state.subscriptions, 'subscription')}")
+            say(f"watching {sources.place} for {count_of(state.subscriptions, 'subscription')}")
         progress.show(describe_progress(state))
 
     def report(notice: Notice) -> None:
@@ -121,7 +159,13 @@ def run_pipeline(
         say(describe_notice(notice))
 
     summary = run_on_spark(
-        sources, output, once, Caller(show, report, stop), broad_per_owner=broad_per_owner, schedule=schedule
+        sources,
+        output,
+        once,
+        Caller(show, report, stop),
+        broad_per_owner=broad_per_owner,
+        schedule=schedule,
+        master=master,
     )
     progress.clear()
     return summary
@@ -157,7 +201,7 @@ def describe_summary(summary: Summary) -> str:
     ]
     if summary.interrupted:
         accepted = f"{count_of(summary.left, 'accepted publication')} not matched yet"
-        left = accepted if summary.left else "documents of the inbox not read yet"
+        left = accepted if summary.left else "documents not read yet"
         lines.append(f"interrupted with {left}; the next run continues there")
     return "\n".join(lines)
 

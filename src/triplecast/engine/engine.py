@@ -22,6 +22,7 @@ from triplecast.engine.previews import Preview, admit_preview, explain_document,
 from triplecast.engine.publishing import Publishing
 from triplecast.engine.querying import Answer, Querying
 from triplecast.engine.receipt import LoadedSchema, LoadedTaxonomy, Match, Receipt, Statistics
+from triplecast.engine.serving import Serving
 from triplecast.engine.taking import Taking
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
 from triplecast.explain import Explanation, RuleDecomposition, explaining_sandbox
@@ -138,6 +139,8 @@ class Engine:
         self._publishing = Publishing(self._lock, self._parser, journal, self._registry, self._matching)
         parts = (self._matching, self._querying, self._parser, self._asker, matcher, self._explainer, outbox)
         self._opened = Opened(self, self._lock, journal, parts)
+        published = (self._parser, self._registry, self._publishing, self._querying)
+        self.serving = Serving(self._opened, self._lock, clock, journal, outbox, *published)
         self.taking = Taking(self._opened, self._lock, journal, self._registry, self._publishing, matcher, self._asker)
         for line in self._upkeep.open():
             warnings.warn(line, OperatorWarning, stacklevel=4)

@@ -89,6 +89,16 @@ class Publishing:
             raise call.error
         return call.receipt
 
+    def when(self, document: Document, check: Callable[[], None]) -> Receipt:
+        """The receipt of one document, unless `check` raises: nothing is written between that and its commit."""
+        document = read_roots(document)
+        self._registry.check_documents([document])
+        parsed = self._parser.parse_soon([document])
+        with self._lock:
+            check()
+            (receipt,) = self._commit(parsed, Findings())
+        return receipt
+
     def many(
         self, documents: Iterable[Document], source: Callable[[int], Mapping[str, FileState]] = lambda taken: {}
     ) -> Iterator[list[Receipt]]:

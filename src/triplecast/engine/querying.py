@@ -17,7 +17,7 @@ from triplecast.incremental import OWED, EventAnswers, OwedAnswers, StandingQuer
 from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.algebra import Term
-from triplecast.repository import Repository, query_store
+from triplecast.repository import QueryAnswer, Repository, query_store
 
 Answer: TypeAlias = list[dict[str, Term]] | bool | list[Triple]
 """Solutions of SELECT, in which an unbound variable is absent; of ASK whether there is one; triples of CONSTRUCT."""
@@ -34,14 +34,18 @@ class Querying:
         self._repository: Repository | None = None
         self._standing: StandingQueries | None = None
 
-    def query(self, text: str, language: str, steps: int, now: str) -> Answer:
+    def answer(self, text: str, language: str, steps: int, now: str) -> QueryAnswer:
         """Raises what `query_store` raises, `InputError` for `steps` that are none, and `StorageFault`. What the
         journal has was told before."""
         if not isinstance(steps, int) or steps < 1:
             raise InputError(f"a query cannot take {steps!r} steps", "give a number from 1")
         if self._repository is None:
             self._repository = Repository(self._journal, self._folder, self._journal.sole)
-        answer = query_store(self._repository.follow(), text, language, steps, now)
+        return query_store(self._repository.follow(), text, language, steps, now)
+
+    def query(self, text: str, language: str, steps: int, now: str) -> Answer:
+        """What `answer` gives, as `Engine.query` shows it."""
+        answer = self.answer(text, language, steps, now)
         if answer.form == "ask":
             return answer.matched
         if answer.form == "construct":

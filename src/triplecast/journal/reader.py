@@ -30,6 +30,7 @@ from triplecast.journal.record import (
 )
 from triplecast.journal.records import DATABASE, Acknowledged, Records, acknowledged
 from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
+from triplecast.journal.versions import LatestVersion, latest_version
 from triplecast.model.answers import OperatorResult
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
@@ -159,6 +160,10 @@ class JournalFile(Records, JournalReader):
 
     # ---- documents, files, settings ---------------------------------------------------------------------------------
 
+    def latest(self, graph: str) -> LatestVersion | None:
+        """The latest version of a graph; None for one that was never published."""
+        return latest_version(self._database, graph)
+
     def count_publications(self, after: int) -> int:
         """How many there are at positions beyond `after`."""
         statement = f"SELECT count(*) FROM record WHERE position > ? AND kind = {Kind.PUBLICATION:d}"
@@ -212,10 +217,15 @@ class JournalFile(Records, JournalReader):
     def last_part_change(self) -> int:
         return last_change(self._database)
 
-    def sources(self) -> dict[str, FileState]:
-        """Files that the inbox watcher has taken, by path."""
+    def sources(self, paths: Sequence[str] | None = None) -> dict[str, FileState]:
+        """Files that the inbox watcher has taken, and how far topics were read, by path; of some `paths` alone."""
+        statement = "SELECT path, size, mtime_ns, digest, outcome, crc FROM file"
+        if paths is None:
+            rows = self._database.ask(f"{statement} ORDER BY path")
+        else:
+            rows = self._ask_in(f"{statement} WHERE path", paths)
         states = {}
-        for path, size, mtime_ns, digest, outcome, crc in self._database.ask("SELECT * FROM file ORDER BY path"):
+        for path, size, mtime_ns, digest, outcome, crc in rows:
             verify(crc, self.where, f"source {path}", f"{path}\n{outcome}", (size, mtime_ns), digest)
             states[str(path)] = FileState(size, mtime_ns, digest, outcome)
         return states

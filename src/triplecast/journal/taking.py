@@ -1,4 +1,4 @@
-"""What a journal takes from another folder: the records of a replica, the documents of a local repository."""
+"""What a journal takes from elsewhere: the records of a replica, the documents of a local repository or of a topic."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from itertools import groupby
 
 from triplecast.errors import InputError, StorageFault
+from triplecast.journal.cutting import Accepted
 from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_attachments
 from triplecast.journal.parts import PartChange, write_changes, write_parts
@@ -18,13 +19,14 @@ from triplecast.journal.record import (
     Writing,
     checksum,
     read_renewal,
+    reject_row,
     verify_row,
 )
 from triplecast.journal.records import ReplicatedRecord
 from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
 from triplecast.journal.versions import LatestVersion, write_latest
 from triplecast.journal.writer import JournalWriter, write_files
-from triplecast.model.publication import Attachments, Draft, FileState
+from triplecast.model.publication import Attachments, Draft, FileState, Reject
 from triplecast.model.subscription import EVERY, NOTIFY, REPOSITORY
 
 
@@ -37,18 +39,26 @@ class TakingJournal(JournalWriter):
     """What registrations want to hear, or wanted; as the settings say, once they were read."""
 
     def commit_changes(
-        self, changes: Sequence[Draft | str], sources: Mapping[str, FileState], gone: Sequence[str]
-    ) -> None:
-        """Write documents and removals of graphs, in order, and where they come from (`commit_documents`), in one
-        transaction."""
+        self,
+        changes: Sequence[Draft | str],
+        sources: Mapping[str, FileState],
+        gone: Sequence[str] = (),
+        rejects: Sequence[Reject] = (),
+    ) -> list[Accepted]:
+        """Write documents and removals of graphs, in order, rejects, and where they come from (`commit_documents`), in
+        one transaction. Return what became of each document."""
+        accepted: list[Accepted] = []
         with self._append() as writing:
             for is_graph, some in groupby(changes, lambda change: isinstance(change, str)):
                 if is_graph:
                     for graph in some:
                         self._documents(writing).remove(str(graph))
                 else:
-                    self._accept(writing, [each for each in some if isinstance(each, Draft)])
+                    accepted += self._accept_documents(writing, [each for each in some if isinstance(each, Draft)])[0]
+            for reject in rejects:
+                writing.add(reject_row(writing.next, reject, writing.at))
             write_files(self._database, sources, gone)
+        return accepted
 
     def take_records(self, records: Sequence[ReplicatedRecord], parts: Sequence[PartChange] = ()) -> None:
         """Append records as they are in the journal that this one replicates, in one transaction, after what changed

@@ -233,13 +233,7 @@ class JournalWriter(JournalFile):
         drafts of a call have one acceptance time. `gone` are files to forget.
         """
         with self._append() as writing:
-            if self._has_parts is None:
-                self._has_parts = has_parts(self._database)
-            if self._has_parts or any(draft.origin for draft in drafts):
-                self._has_parts = True
-                accepted, dropped = self._documents(writing).accept(drafts)
-            else:
-                accepted, dropped = self._accept(writing, drafts), {}
+            accepted, dropped = self._accept_documents(writing, drafts)
             rejected = [writing.add(reject_row(writing.next, reject, writing.at)) for reject in rejects]
             if sources or gone:
                 write_files(self._database, sources or {}, gone)
@@ -248,6 +242,15 @@ class JournalWriter(JournalFile):
                 writing.rows[0].position - 1, writing.next - 1, _published(drafts, accepted, writing.rows)
             )
         return Acceptance(accepted, rejected, dropped)
+
+    def _accept_documents(self, writing: Writing, drafts: Sequence[Draft]) -> tuple[list[Accepted], dict[int, Dropped]]:
+        """Add the records of drafts, of which some may be parts of cut documents."""
+        if self._has_parts is None:
+            self._has_parts = has_parts(self._database)
+        if self._has_parts or any(draft.origin for draft in drafts):
+            self._has_parts = True
+            return self._documents(writing).accept(drafts)
+        return self._accept(writing, drafts), {}
 
     def _documents(self, writing: Writing) -> CutDocuments:
         def read(position: int) -> Publication:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from triplecast.crash_points import reach
 from triplecast.ingest import ParsedDocument, Parser
+from triplecast.ingest.arrivals import Arrivals
 from triplecast.ingest.document import cut_at
 from triplecast.ingest.inbox import InboxFile, Look, describe_ignored, list_arrived, scan_inbox
 from triplecast.ingest.inbox_files import DocumentGroup, is_whole, overrun, read_groups, seconds_to_next_try
 from triplecast.journal import Journal
 from triplecast.model.printable import printable_name
 from triplecast.model.publication import Reject
+from triplecast.pipeline.looks import LOOK_SECONDS, look_again
+
+RESTLESS_SECONDS = 5.0
+"""How long `Acceptor.drain` waits for files that keep changing before it leaves them."""
 
 
 @dataclass(slots=True)
@@ -26,6 +33,25 @@ class Taken:
     accepted: int = 0
     unchanged: int = 0
     rejects: int = 0
+
+
+class DocumentSource(Protocol):
+    """Where a run has its documents from. Two threads call it: one takes, the other asks what there is to do."""
+
+    taken: Taken
+    ignored: tuple[str, ...]
+    """What is there and is never taken."""
+
+    def has_work(self) -> bool:
+        """Whether there is anything that was not taken."""
+
+    def follow(self, ending: threading.Event) -> None:
+        """Take what comes, until the end."""
+
+    def drain(self, ending: threading.Event) -> bool:
+        """Take what is there, and return whether all that was to be taken was taken."""
+
+    def close(self) -> None: ...
 
 
 class Looked(NamedTuple):
@@ -69,6 +95,45 @@ class Acceptor:
     def has_work(self) -> bool:
         """Whether the inbox has anything that was not taken as it is."""
         return bool(scan_inbox(self._inbox, self._whole, {}, 0.0).looks)
+
+    def follow(self, ending: threading.Event) -> None:
+        """Take files as they come, until the end."""
+        with closing(Arrivals(self._inbox)) as arrivals:
+            look_again(
+                ending, lambda: self._look_at_all(arrivals, ending), lambda rest: self._rest(arrivals, rest, ending)
+            )
+
+    def drain(self, ending: threading.Event) -> bool:
+        """Take the files that are there at the first look, but for those that keep changing."""
+        present = self.look(time.monotonic(), ending).left
+        left, moved = present, time.monotonic()
+        while left:
+            if ending.wait(LOOK_SECONDS):
+                return False
+            still = present & self.look(time.monotonic(), ending).left
+            if len(still) < len(left):
+                moved = time.monotonic()
+            left = still
+            if time.monotonic() - moved > RESTLESS_SECONDS:
+                names = ", ".join(sorted(left)[:9])
+                self._report(f"left for a later run, since they still change: {names}")
+                break
+        return True
+
+    def close(self) -> None:
+        """Nothing is open between two looks."""
+
+    def _look_at_all(self, arrivals: Arrivals, ending: threading.Event) -> bool:
+        arrivals.refresh()
+        return self.look(time.monotonic(), ending).took
+
+    def _rest(self, arrivals: Arrivals, rest: float, ending: threading.Event) -> bool:
+        """Take for `rest` seconds what arrives; return whether the end has come."""
+        until = time.monotonic() + rest
+        while not ending.is_set() and (left := until - time.monotonic()) > 0:
+            if arrived := arrivals.wait(min(left, LOOK_SECONDS)):
+                self.take(arrived, time.monotonic(), ending)
+        return ending.is_set()
 
     def look(self, now: float, stop: threading.Event) -> Looked:
         """Take every file that is ready; end early, between two commits, when `stop` is set.

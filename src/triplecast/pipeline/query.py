@@ -47,12 +47,17 @@ class SparkSide:
         report: Callable[[str], None],
         spark: SparkSession | None = None,
         start: Callable[[SparkSession, Stage, Sink, MovingHorizon, int], MatchJobs] = MatchJobs,
+        master: str | None = None,
     ) -> None:
-        """`spark`: a session that the caller keeps."""
+        """`spark`: a session that the caller keeps. `master`: that of a cluster, whose cores count instead of
+        `cores`."""
         self._stage = stage
         self._log = stage.folder / LOG
         tasks = cores + bool(stage.operators)  # one task may wait for operators (`pipeline.operator_jobs`)
-        self._opened = nullcontext(spark) if spark is not None else session(tasks, self._log, started=self._starting)
+        self._opened = (
+            nullcontext(spark) if spark is not None else session(tasks, self._log, None, self._starting, master)
+        )
+        self._on_cluster = master is not None
         self._jvm: subprocess.Popen[bytes] | None = None
         self._sink = sink
         self._horizon = horizon
@@ -133,6 +138,8 @@ class SparkSide:
         from pyspark.errors import PySparkException
 
         try:
+            if self._on_cluster:
+                self._cores = max(1, int(spark.sparkContext.defaultParallelism) - bool(self._stage.operators))
             with (
                 self._start(spark, self._stage, self._sink, self._horizon, 2 * self._cores) as matching,
                 OperatorJobs(spark, self._stage, self._sink, self._horizon, self._cores) as jobs,

@@ -16,7 +16,7 @@ from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
 from triplecast.model.subscription import SubscriptionCounts
 from triplecast.outbox import Outbox, UndecidedPair
-from triplecast.pipeline.acceptor import Acceptor
+from triplecast.pipeline.acceptor import DocumentSource
 from triplecast.pipeline.sink import Matched
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.lines import SubscriptionFault
@@ -117,7 +117,7 @@ class ProgressReporter:
         outbox: Outbox,
         registry: Registry,
         files: FileSource,
-        acceptor: Acceptor,
+        acceptor: DocumentSource,
         matched: Matched,
     ) -> None:
         self._caller = caller

@@ -1,9 +1,9 @@
-"""The run: an inbox and subscription files in, an outbox out, Spark between.
+"""The run: documents and subscription files in, an outbox out, Spark between.
 
 Four threads of one process: the *registry's* keeps journal and index in step with the subscription files, the
 *acceptor's* takes documents into the journal, *Spark's* has jobs follow the journal into the outbox, and the caller's
-watches them, reports progress and ends them in order. They share the journal (one writer, one lock), the outbox and the
-horizon; all else goes by position.
+watches them, reports progress and ends them in order; a fifth *relays* what the outbox records to a topic, where there
+is one. They share the journal (one writer, one lock), the outbox and the horizon; all else goes by position.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -23,10 +23,12 @@ from triplecast.engine.querying import Querying
 from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser
-from triplecast.ingest.arrivals import Arrivals
 from triplecast.ingest.document_files import check_broader
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
+from triplecast.kafka import Kafka, settle_group
+from triplecast.kafka.relay import Relay
+from triplecast.kafka.topic_reader import TopicReader
 from triplecast.kernels.compiling import FIRST, compile_kernels, warm
 from triplecast.languages.roots import read_split
 from triplecast.match import Matcher
@@ -36,12 +38,14 @@ from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.operators.asking.experience import Experience
 from triplecast.operators.operator_set import Declared, operator_set
 from triplecast.outbox import Outbox
-from triplecast.pipeline.acceptor import Acceptor
+from triplecast.pipeline.acceptor import Acceptor, DocumentSource
 from triplecast.pipeline.horizon import MovingHorizon
+from triplecast.pipeline.looks import look_again
 from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.report import Caller, Notice, Phase, ProgressReporter, Summary
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.stages import Stage
+from triplecast.pipeline.topic_acceptor import TopicAcceptor
 from triplecast.registry.control import ControlServer
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.files import find_subscription_files
@@ -54,15 +58,11 @@ from triplecast.sandbox import search_path
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LOOK_SECONDS = 0.2
-"""Between two looks at inbox or subscriptions."""
-
 INDEX_SECONDS = 1.0
 """Least time between two updates of the index, so that a worker finds the manifest that its batch was planned with."""
 
-RESTLESS_SECONDS = 5.0
-"""How long ``once`` waits for files that keep changing before it leaves them."""
-
+RELAY_SECONDS = 0.05
+"""Between two looks at the outbox for notifications to send on."""
 
 Paths = Path | str | Sequence[Path | str]
 """A file or folder, or several."""
@@ -74,7 +74,8 @@ class Sources:
 
     subscriptions: tuple[Path, ...]
     """Files, and folders of them."""
-    inbox: Path
+    inbox: Path | None
+    """None where the documents come from a topic."""
     dataset: bool
     """Whether a document with named graphs is one publication, or each of its graphs is one."""
     taxonomy: tuple[Path, ...]
@@ -83,20 +84,34 @@ class Sources:
     """Whether `skos:broader` is read as a hierarchy too."""
     split: str | None
     """A class or a query: each of its instances or results is a publication (docs/split-documents.md)."""
+    kafka: Kafka | None
+    """The topics that documents are read from, and notifications sent to."""
 
     def __init__(
         self,
         subscriptions: Paths,
-        inbox: Path | str,
+        inbox: Path | str | None = None,
         dataset: bool = False,
         taxonomy: Paths = (),
         broader: bool = False,
         split: str | None = None,
+        kafka: Kafka | None = None,
     ) -> None:
-        values = (_paths(subscriptions), Path(inbox), dataset, _paths(taxonomy), broader, split and read_split(split))
+        topic = kafka is not None and kafka.publications is not None
+        if inbox is not None and topic:
+            raise InputError("both an inbox and a topic of publications are given", "leave one of them out")
+        if inbox is None and not topic:
+            raise InputError("neither an inbox nor a topic of publications is given", "add --inbox or --publications")
+        files = _paths(subscriptions), None if inbox is None else Path(inbox), dataset, _paths(taxonomy), broader
+        values = (*files, split and read_split(split), kafka)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
         check_broader(self.taxonomy, broader)
+
+    @property
+    def place(self) -> str:
+        """Where the documents come from."""
+        return str(self.inbox) if self.inbox is not None else f"topic {self.kafka and self.kafka.publications}"
 
 
 def _paths(given: Paths) -> tuple[Path, ...]:
@@ -113,20 +128,23 @@ def run(
     broad_per_owner: int = BROAD_PER_OWNER,
     schedule: str = SCHEDULE,
     operators: Iterable[Declared] | None = None,
+    master: str | None = None,
 ) -> Summary:
-    """Match what arrives in the inbox against the subscriptions until the caller's `stop` is set, or, with `once`,
-    until what the inbox held at the start is matched.
+    """Match what arrives in the inbox or topic against the subscriptions until the caller's `stop` is set, or, with
+    `once`, until what was there at the start is matched, and sent where it is to be sent.
 
-    `spark` is a session that the caller keeps; without one, one is started on `cores` threads and ended at the end. No
-    owner has more than `broad_per_owner` broad subscriptions registered. `operators` are those that queries may call,
-    by default all that are declared; they are called in the order of a `schedule`.
+    `spark` is a session that the caller keeps; without one, one is started on `cores` threads, or on the cluster of a
+    `master`, and ended at the end. No owner has more than `broad_per_owner` broad subscriptions registered.
+    `operators` are those that queries may call, by default all that are declared; they are called in the order of a
+    `schedule`.
     `output` holds journal, index, outbox and Spark's log. Raises InputError, FolderLocked, StorageFault or
     PipelineFailed; what was acknowledged before is kept, and the same call continues from there.
     """
     declared = operator_set(operators)
     check_schedule(schedule)
     find_subscription_files(sources.subscriptions)
-    scan_inbox(sources.inbox, {}, {}, 0.0)
+    if sources.inbox is not None:
+        scan_inbox(sources.inbox, {}, {}, 0.0)
     output = Path(output)
     if output.exists() and not output.is_dir():
         raise InputError(f"the output {output} is no folder", "name a folder with --output")
@@ -140,7 +158,8 @@ def run(
         parser = closing.enter_context(Parser(cores))
         running = _Run(sources, stage, journal, outbox, parser, broad_per_owner, caller or Caller(), once)
         closing.callback(running.close)
-        return running.follow(SparkSide(stage, running.sink, running.horizon, cores, running.notices.put, spark))
+        how = cores, running.notices.put, spark
+        return running.follow(SparkSide(stage, running.sink, running.horizon, *how, master=master))
 
 
 class _Run:
@@ -175,16 +194,23 @@ class _Run:
         self._files = FileSource(sources.subscriptions, self._registry, journal, self.notices.put)
         self._taxonomy = TaxonomyFiles(sources.taxonomy, sources.broader, journal, self.notices.put)
         self._taxonomy.start()
-        self._acceptor = Acceptor(
-            sources.inbox, journal, parser, sources.dataset, self.notices.put, horizon.wake, sources.split
-        )
+        how = journal, parser, sources.dataset, self.notices.put, horizon.wake, sources.split
+        self._acceptor: DocumentSource
+        self._relayed: Relay | None = None
+        if sources.inbox is not None:
+            self._acceptor = Acceptor(sources.inbox, *how)
+        if sources.kafka is not None:
+            group = settle_group(journal, sources.kafka)
+            if sources.kafka.notifications is not None:
+                self._relayed = Relay(sources.kafka, group, journal, self.notices.put)
+            if sources.kafka.publications is not None:
+                self._acceptor = TopicAcceptor(TopicReader(sources.kafka, group, journal, self.notices.put), *how)
         self._control: ControlServer | None = None
         self._reporter = ProgressReporter(
             caller, self.notices, journal, outbox, self._registry, self._files, self._acceptor, self.sink.matched
         )
         self._stop = caller.stop
         self._once = once
-        self._inbox = sources.inbox
         self._registered = threading.Event()
         self._drained = threading.Event()
         self._ending = threading.Event()
@@ -193,6 +219,9 @@ class _Run:
     def close(self) -> None:
         if self._control is not None:
             self._control.close()
+        self._acceptor.close()
+        if self._relayed is not None:
+            self._relayed.close()
         self._upkeep.close()
         self._querying.close()
         self._matcher.close()
@@ -200,8 +229,10 @@ class _Run:
     def follow(self, spark: SparkSide) -> Summary:
         """Run until stopped, or with `once` until done; raise what the first failing thread raised."""
         began = time.monotonic()
-        with ThreadPoolExecutor(3, "triplecast") as threads:
+        with ThreadPoolExecutor(4, "triplecast") as threads:
             tasks = [threads.submit(self._register, spark), threads.submit(self._accept)]
+            if self._relayed is not None:
+                tasks.append(threads.submit(self._relay))
             works = not self._once or self._acceptor.has_work()
             if works:
                 tasks.append(threads.submit(spark.work))
@@ -233,7 +264,7 @@ class _Run:
         self._journal.announce(str(self._control.address))
         self._registered.set()
         spark.go()
-        self._repeat(self._look)
+        look_again(self._ending, self._look)
 
     def _look(self) -> bool:
         """Whether subscriptions or taxonomy were read again, or the index has changed."""
@@ -250,52 +281,21 @@ class _Run:
         while not self._registered.wait(0.05):
             if self._ending.is_set():
                 return
-        if self._once:
-            self._drain()
-        else:
-            with closing(Arrivals(self._inbox)) as arrivals:
-                self._repeat(lambda: self._look_at_inbox(arrivals), lambda rest: self._take_arrived(arrivals, rest))
+        if not self._once:
+            self._acceptor.follow(self._ending)
+        elif self._acceptor.drain(self._ending):
+            self._drained.set()
 
-    def _look_at_inbox(self, arrivals: Arrivals) -> bool:
-        arrivals.refresh()
-        return self._acceptor.look(time.monotonic(), self._ending).took
-
-    def _take_arrived(self, arrivals: Arrivals, rest: float) -> bool:
-        """Take for `rest` seconds what arrives; return whether the run ends."""
-        until = time.monotonic() + rest
-        while not self._ending.is_set() and (left := until - time.monotonic()) > 0:
-            if arrived := arrivals.wait(min(left, LOOK_SECONDS)):
-                self._acceptor.take(arrived, time.monotonic(), self._ending)
-        return self._ending.is_set()
-
-    def _drain(self) -> None:
-        present = self._acceptor.look(time.monotonic(), self._ending).left
-        left, moved = present, time.monotonic()
-        while left:
-            if self._ending.wait(LOOK_SECONDS):
-                return
-            still = present & self._acceptor.look(time.monotonic(), self._ending).left
-            if len(still) < len(left):
-                moved = time.monotonic()
-            left = still
-            if time.monotonic() - moved > RESTLESS_SECONDS:
-                names = ", ".join(sorted(left)[:9])
-                self.notices.put(f"left for a later run, since they still change: {names}")
-                break
-        self._drained.set()
-
-    def _repeat(self, look: Callable[[], bool], pause: Callable[[float], bool] | None = None) -> None:
-        """Look until the end; after a look that took nothing, rest at least five times as long as it lasted. `pause`
-        spends a rest and returns whether the run ends."""
-        pause = pause or self._ending.wait
-        rest = LOOK_SECONDS
-        while not pause(rest):
-            began = time.monotonic()
-            took = look()
-            rest = LOOK_SECONDS if took else max(LOOK_SECONDS, 5 * (time.monotonic() - began))
+    def _relay(self) -> None:
+        """The relay's thread."""
+        assert self._relayed is not None
+        while not self._ending.wait(0.0 if self._relayed.look() else RELAY_SECONDS):
+            pass
 
     def _done(self) -> bool:
-        return self._once and self._drained.is_set() and not self._pending()
+        if not self._once or not self._drained.is_set() or self._pending():
+            return False
+        return self._relayed is None or not self._relayed.is_behind()
 
     def _pending(self) -> bool:
         """Whether the journal holds a publication beyond the outbox's progress, with subscriptions of repository scope

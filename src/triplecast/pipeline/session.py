@@ -41,16 +41,14 @@ appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
 SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1500m",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.maxResultSize": "1g",
     "spark.python.worker.reuse": "true",
     "spark.python.worker.faulthandler.enabled": "true",
 }
-"""What every session is started with; a task that loses its worker is tried again (`master`). The JVM only passes bytes
-on, so that a second compiler costs it more than it gains: without, a start takes half the CPU time."""
+"""What every session is started with; a task that loses its worker is tried again (`local_master`). The JVM only
+passes bytes on, so that a second compiler costs it more than it gains: without, a start takes half the CPU time."""
 
 
 _LONGEST_FOLDER = 60
@@ -67,8 +65,9 @@ def session(
     log: Path | None = None,
     settings: Mapping[str, str] | None = None,
     started: Callable[[subprocess.Popen[bytes]], None] = lambda jvm: None,
+    master: str | None = None,
 ) -> Iterator[SparkSession]:
-    """A Spark session on this machine, its JVM ended at the end.
+    """A Spark session on `cores` threads of this machine, or on the cluster of a `master`, its JVM ended at the end.
 
     Raises InputError when pyspark is not installed, no usable Java is found or the JVM does not start; `log`
     (default: a temporary file) takes what Spark prints. `started` is given the JVM as soon as there is one, seconds
@@ -84,8 +83,12 @@ def session(
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="triplecast-spark-")))
         (scratch / "log4j2.properties").write_text(_LOGGING)
         log = log or scratch / "spark.log"
-        stack.enter_context(variables(spark_environment(home, scratch)))
-        configuration = _configuration(cores, scratch, settings or {})
+        if master is None:
+            environment, where = spark_environment(home, scratch), _on_this_machine(cores, scratch)
+        else:
+            environment, where = cluster_environment(home, scratch, master, os.environ), {"spark.master": master}
+        stack.enter_context(variables(environment))
+        configuration = _configuration(scratch, where | dict(settings or {}))
         with log.open("ab") as sink:
             jvm = start_jvm(configuration.getAll(), scratch, sink)
         try:
@@ -107,18 +110,27 @@ def session(
             end_session(jvm)
 
 
-def _configuration(cores: int, scratch: Path, settings: Mapping[str, str]) -> SparkConf:
+def _configuration(scratch: Path, settings: Mapping[str, str]) -> SparkConf:
     from pyspark import SparkConf
 
     configuration = SparkConf(loadDefaults=False)
-    configuration.setMaster(master(cores)).setAppName("triplecast")
-    folders = {"spark.local.dir": str(scratch), "spark.sql.warehouse.dir": f"{scratch}/warehouse"}
-    if len(os.fsencode(scratch)) <= _LONGEST_FOLDER:
-        sockets = "spark.python.unix.domain.socket"
-        folders |= {f"{sockets}.enabled": "true", f"{sockets}.dir": str(scratch)}
-    for name, value in {**SETTINGS, **folders, **settings}.items():
+    configuration.setAppName("triplecast")
+    for name, value in {**SETTINGS, "spark.sql.warehouse.dir": f"{scratch}/warehouse", **settings}.items():
         configuration.set(name, value)
     return configuration
+
+
+def _on_this_machine(cores: int, scratch: Path) -> dict[str, str]:
+    settings = {
+        "spark.master": local_master(cores),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(scratch),
+    }
+    if len(os.fsencode(scratch)) <= _LONGEST_FOLDER:
+        sockets = "spark.python.unix.domain.socket"
+        settings |= {f"{sockets}.enabled": "true", f"{sockets}.dir": str(scratch)}
+    return settings
 
 
 def start_jvm(settings: Sequence[tuple[str, str]], scratch: Path, log: BinaryIO) -> subprocess.Popen[bytes]:
@@ -154,7 +166,7 @@ def read_connection(jvm: subprocess.Popen[bytes], scratch: Path) -> tuple[int, s
     return port, content[8 : 8 + length].decode()
 
 
-def master(cores: int) -> str:
+def local_master(cores: int) -> str:
     """Spark's name for `cores` threads of this machine where a task may fail three times before its query does."""
     return f"local[{cores},4]"
 
@@ -172,6 +184,19 @@ def spark_environment(java_home: Path, scratch: Path) -> dict[str, str]:
         "SPARK_CONF_DIR": str(scratch),
         "SPARK_LOCAL_DIRS": str(scratch),
     }
+
+
+def cluster_environment(java_home: Path, scratch: Path, master: str, given: Mapping[str, str]) -> dict[str, str]:
+    """The variables for a cluster: settings and Python may be the user's own, and only a master on this machine is
+    spoken with over its loopback device."""
+    wanted = {
+        "JAVA_HOME": str(java_home),
+        "PYSPARK_PYTHON": given.get("PYSPARK_PYTHON", sys.executable),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_CONF_DIR": given.get("SPARK_CONF_DIR", str(scratch)),
+    }
+    host = master.removeprefix("spark://").rpartition(":")[0]
+    return wanted | ({"SPARK_LOCAL_IP": "127.0.0.1"} if host in ("127.0.0.1", "localhost") else {})
 
 
 @contextmanager

@@ -35,15 +35,15 @@ def open_requests(folder: Path, broad_per_owner: int = BROAD_PER_OWNER) -> Itera
     raised as `InputError`.
     """
     with ExitStack() as opened:
-        ask = _connect(folder, opened)
+        ask = connect(folder, opened)
         if ask is None:
             try:
                 ask = _open(folder, broad_per_owner, opened)
             except FolderLocked:
-                ask = _connect(folder, opened)  # a run may have started in between
+                ask = connect(folder, opened)  # a run may have started in between
                 if ask is None:
                     raise
-        yield _raising(ask)
+        yield raising(ask)
 
 
 @contextmanager
@@ -51,14 +51,14 @@ def open_reading(folder: Path) -> Iterator[Ask]:
     """As `open_requests`, for requests that change nothing: where no run is live, the folder is read and not locked, so
     it may be another process's, or one that cannot be written."""
     with ExitStack() as opened:
-        ask = _connect(folder, opened)
+        ask = connect(folder, opened)
         if ask is None:
             journal = opened.enter_context(JournalFile.read_only(folder))
             outbox = opened.enter_context(OutboxReader.read_only(folder))
             operators = declared_operators().with_recorded(journal.operators())
             known = ReadingRequests(journal, outbox, lambda: operators).known
             ask = partial(answer_by, known)
-        yield _raising(ask)
+        yield raising(ask)
 
 
 def _open(folder: Path, broad_per_owner: int, opened: ExitStack) -> Ask:
@@ -72,8 +72,8 @@ def _open(folder: Path, broad_per_owner: int, opened: ExitStack) -> Ask:
     return Requests(Registry(journal, upkeep, broad_per_owner), journal, outbox).answer
 
 
-def _connect(folder: Path, opened: ExitStack) -> Ask | None:
-    """None where no run listens. The socket of a killed process refuses."""
+def connect(folder: Path, opened: ExitStack) -> Ask | None:
+    """A function that asks who has `folder`; None where nobody listens. The socket of a killed process refuses."""
     address = read_address(folder)
     if address is None:
         return None
@@ -113,7 +113,9 @@ def _connect_in_turn(connection: socket.socket, address: str) -> None:
             time.sleep(0.02)
 
 
-def _raising(ask: Ask) -> Ask:
+def raising(ask: Ask) -> Ask:
+    """Raises an answer that says ``error`` as `InputError`."""
+
     def asked(request: Mapping[str, object]) -> dict[str, object]:
         answer = ask(request)
         if "error" in answer:

@@ -188,6 +188,12 @@ class Registry:
             raise InputError(f"no live subscription {id!r}", hint)
         return found
 
+    def listed(self, source: str, id: str, ticket: str | None) -> LiveSubscription:
+        """The live subscription `id` as it is listed. Raises what `unsubscribe` raises."""
+        with self.lock:
+            found = self._own(source, id, ticket)
+            return next(list_live([found], self._journal.lease_ends([int(found.id)]), self.index.operators()))
+
     def subscriptions(self, owner: str | None = None) -> Iterator[LiveSubscription]:
         """The live subscriptions by registration, or those of one owner. What changes meanwhile is not seen."""
         with self.lock:

@@ -84,8 +84,8 @@ def test_a_query_comes_from_a_file_or_stdin(
         (("SELECT * {",), "expected"),
         (("SELECT * { ?s ?p ?o }", "--steps", "1"), "the query is too large: more than 1 steps"),
         (("SELECT * { ?s ?p ?o }", "--steps", "0"), "cannot take 0 steps"),
-        (("SELECT * { ?s ?p ?o }", "--format", "ntriples"), "use --format table, json, csv or tsv"),
-        (("ASK { }", "--format", "csv"), "use --format table or json"),
+        (("SELECT * { ?s ?p ?o }", "--format", "ntriples"), "use --format table, json, xml, csv or tsv"),
+        (("ASK { }", "--format", "csv"), "use --format table, json or xml"),
         (("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }", "--json"), "use --format ntriples"),
     ],
 )

@@ -60,7 +60,7 @@ def test_an_interrupt_that_left_something_says_what_was_done_and_what_is_left() 
     )
     assert exit_code(stopped) == 130
     early = replace(stopped, left=0)
-    assert "documents of the inbox not read yet" in describe_summary(early)
+    assert "documents not read yet" in describe_summary(early)
     assert exit_code(early) == 130
 
 

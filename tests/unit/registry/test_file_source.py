@@ -16,7 +16,7 @@ from triplecast.index import IndexWriter, SegmentFolder, Snapshot, open_snapshot
 from triplecast.journal import Journal
 from triplecast.model.subscription import BROAD_PER_OWNER, FILES
 from triplecast.pipeline.horizon import MovingHorizon
-from triplecast.pipeline.run import LOOK_SECONDS
+from triplecast.pipeline.looks import LOOK_SECONDS
 from triplecast.registry.admission import WARNINGS_SHOWN, admit_all
 from triplecast.registry.file_source import QUIET, FileSource
 from triplecast.registry.files import load_subscriptions

@@ -1,0 +1,396 @@
+"""The targets of one folder, and what each of them is to get next."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from heapq import heappop, heappush
+from itertools import count
+from threading import RLock
+
+from triplecast.delivery.attempt import DELIVERED, FAILED, GONE, REFUSED, Attempt, Outcome
+from triplecast.delivery.hearing import Hearing, ended
+from triplecast.delivery.ledger import Ledger
+from triplecast.delivery.live import SECOND, Live, buried, is_exhausted
+from triplecast.delivery.reading import MOST_QUEUED, PAGE, first, read_one, read_page
+from triplecast.delivery.store import TargetStore
+from triplecast.delivery.target import COMMAND, EMAIL, KINDS, WEBHOOK, WEBSUB, DeadLetter, Target
+from triplecast.delivery.turns import Turns
+from triplecast.errors import InputError
+from triplecast.journal import Clock, JournalFile, system_clock
+from triplecast.outbox import Notification, OutboxReader
+
+AT_ONCE = 32
+"""Attempts under way."""
+MOST_DEAD = 10_000
+"""Dead letters of a target, with which it is disabled."""
+SET_BACK = 60 * SECOND
+"""By how much less a clock says for that to be no accident."""
+_TOGETHER = {WEBHOOK: 1, COMMAND: 1, EMAIL: MOST_QUEUED, WEBSUB: MOST_QUEUED}
+"""Notifications of one attempt, by kind."""
+
+
+class Deliveries:
+    """Says which attempts are due and takes in what came of them; makes none itself. For the folder's only deliverer;
+    may be used from any thread.
+
+    Each target gets its notifications in order, one attempt at a time. What it got is stored by `flush`: until then, or
+    where the machine fails, it may get the same again, under the same id.
+    """
+
+    def __init__(
+        self,
+        store: TargetStore,
+        outbox: OutboxReader,
+        journal: JournalFile,
+        clock: Clock = system_clock,
+        chance: Callable[[], float] = random.random,
+        kinds: Collection[str] = KINDS,
+        at_once: int = AT_ONCE,
+    ) -> None:
+        """`kinds`: of the targets that are delivered to here. `chance` gives numbers in [0, 1)."""
+        self._lock = RLock()
+        self._store = store
+        self._ledger = Ledger(store)
+        self._outbox = outbox
+        self._journal = journal
+        self._clock = clock
+        self._chance = chance
+        self._kinds = frozenset(kinds)
+        self._turns = Turns(at_once)
+        self._lives: dict[str, Live] = {}
+        self._hearing = Hearing(journal, self._ledger.note)
+        self._due: list[tuple[int, int, str]] = []
+        self._number = count()
+        self._latest = 0
+        """When something was due last."""
+        self._hungry: dict[str, Live] = {}
+        """Those that are due and have to be read for."""
+        self._epoch, self._end = self._ledger.reached
+        for target in store.targets():
+            self._take(target)
+        for letter in store.dead(again=True):
+            live = self._lives[letter.target]
+            live.letters.append(letter)
+            self._schedule(live)
+
+    # ---- what is due ------------------------------------------------------------------------------------------------
+
+    def read(self) -> bool:
+        """Read a page of what the outbox has got, and of what targets are behind with; whether it has got more."""
+        with self._lock:
+            state = self._outbox.state
+            if state.epoch != self._epoch or state.sequence < self._end:
+                self._begin_again(state.epoch, state.sequence)
+            if not self._hearing:
+                self._end = state.sequence
+            if self._end < state.sequence:
+                page = [*read_page(self._outbox, self._epoch, self._end)]
+                for each in page:
+                    for live in self._hearing.of(each):
+                        if live.feed.at_end:
+                            self._offer(live, each)
+                self._end = page[-1].sequence if len(page) == PAGE else max(self._end, state.sequence)
+            if self._hungry:
+                self._feed(state.sequence)
+            return self._end < state.sequence
+
+    def due(self) -> list[Attempt]:
+        """The attempts to make now; each is given back to `settle`."""
+        with self._lock:
+            now, found = self._clock(), list[Attempt]()
+            if now < self._latest - SET_BACK:
+                self._due.clear()
+                for each in self._lives.values():
+                    each.scheduled = None
+                    self._schedule(each)
+            self._latest = now
+            while self._due and self._due[0][0] <= now and self._turns.is_free:
+                at, _, id = heappop(self._due)
+                live = self._lives.get(id)
+                if live is None or live.scheduled != at:
+                    continue
+                live.scheduled = None
+                if live.target.expires is not None and live.target.expires <= now:
+                    self._remove(live)
+                elif live.target.next_at > now:
+                    self._schedule(live)
+                elif live.letters or live.feed.queue:
+                    found += self._begin(live, now)
+                else:
+                    self._hungry[id] = live
+            return found
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether `read` is to be called before anything else is due."""
+        with self._lock:
+            return bool(self._hungry)
+
+    def next_due(self) -> int | None:
+        """When something may be due, in microseconds since 1970."""
+        with self._lock:
+            return self._due[0][0] if self._due else None
+
+    def are_live(self, attempt: Attempt) -> bool:
+        """Whether the registrations whose notifications these are have neither been cancelled nor ended, as of now:
+        asked right before an attempt."""
+        return not ended(self._journal, {each.registration for each in attempt.notifications}, self._clock())
+
+    def settle(self, attempt: Attempt, outcome: Outcome) -> None:
+        """Take in what came of an attempt."""
+        with self._lock:
+            now = self._clock()
+            for id in self._turns.give_back(attempt.target, outcome.answered, now):
+                if id in self._lives:
+                    self._schedule(self._lives[id])
+            live = self._lives.get(attempt.target.id)
+            if live is None:
+                return
+            live.in_flight = False
+            if live.target.disabled:
+                return
+            if outcome.word == REFUSED:
+                self._let_go(live)
+            elif outcome.word == GONE:
+                self._give_up(live, outcome.reason)
+            elif attempt.letter is not None:
+                self._settle_letter(live, attempt.letter, outcome, now)
+            elif outcome.word == DELIVERED:
+                self._set(live, live.advanced(attempt.notifications, now))
+                live.feed.drop_upto(live.target.sequence)
+            else:
+                self._fail(live, attempt.notifications, outcome, now)
+            if attempt.target.id in self._lives:
+                self._schedule(live)
+
+    def flush(self) -> None:
+        """Store all that has come since. Raises `StorageFault`, and keeps what is to be stored."""
+        with self._lock:
+            self._ledger.flush((self._epoch, self._end))
+
+    # ---- what people change; each call is synced when it returns ----------------------------------------------------
+
+    def targets(self, subscription: str | None = None) -> list[Target]:
+        """With what was delivered up to now."""
+        with self._lock:
+            return [each.target for each in self._lives.values() if subscription in (None, each.target.subscription)]
+
+    def dead(self, target: str | None = None) -> list[DeadLetter]:
+        with self._lock:
+            self.flush()
+            return self._store.dead(target)
+
+    def put(self, target: Target) -> None:
+        """Add a target; one with its id goes on from where it is, with this one's secret and lease."""
+        with self._lock:
+            known = self._lives.get(target.id)
+            if known is None:
+                self._take(target)
+            else:
+                self._set(known, replace(known.target, secret=target.secret, expires=target.expires))
+            self._note_now(self._lives[target.id])
+
+    def enable(self, id: str) -> Target:
+        """Deliver to a target again, from where it stopped, at once."""
+        with self._lock:
+            live = self._known(id)
+            if live.target.disabled or live.target.attempts:
+                self._forget_place(live)
+                target = replace(live.target, disabled="", attempts=0, failing_since=None, next_at=0)
+                live = self._take(target, live.in_flight)
+            self._note_now(live)
+            return live.target
+
+    def disable(self, id: str, why: str) -> Target:
+        with self._lock:
+            live = self._known(id)
+            self._disable(live, why)
+            self._note_now(live)
+            return live.target
+
+    def remove(self, id: str) -> None:
+        with self._lock:
+            self._remove(self._known(id))
+            self.flush()
+
+    def replay(self, id: str, sequence: int | None = None) -> int:
+        """Deliver the dead letters of a target once more, or the one of a sequence; return how many these are."""
+        with self._lock:
+            live = self._known(id)
+            if live.target.disabled:
+                raise InputError(f"target {id} is disabled: {live.target.disabled}", "enable it first")
+            letters = [each for each in self.dead(id) if sequence in (None, each.sequence)]
+            again = [each._replace(again=True) for each in letters if not each.again]
+            self._ledger.bury(again)
+            live.letters.extend(again)
+            self._set(live, replace(live.target, next_at=0))
+            self._note_now(live)
+            self._schedule(live)
+            return len(letters)
+
+    # ---- reading for targets ----------------------------------------------------------------------------------------
+
+    def _offer(self, live: Live, notification: Notification) -> None:
+        if notification.sequence <= live.feed.upto or notification.position <= live.target.position:
+            return
+        if live.feed.offer(notification):
+            if live.target.idle:
+                self._set(live, replace(live.target, idle=False, sequence=notification.sequence - 1, epoch=self._epoch))
+            self._schedule(live)
+
+    def _feed(self, end: int) -> None:
+        """Read one page for those that are behind, from the one that is farthest behind."""
+        start = min(live.feed.upto for live in self._hungry.values())
+        page = [*read_page(self._outbox, self._epoch, start)]
+        upto = page[-1].sequence if len(page) == PAGE else end
+        for each in page:
+            for live in self._hearing.of(each):
+                if live.target.id in self._hungry and not live.feed.is_full:
+                    self._offer(live, each)
+        for live in [*self._hungry.values()]:
+            if not live.feed.is_full and live.feed.upto < upto:
+                live.feed.upto = upto
+            live.feed.at_end = not live.feed.is_full and live.feed.upto >= self._end
+            if live.feed.at_end or live.feed.queue:
+                del self._hungry[live.target.id]
+                self._schedule(live)
+
+    def _begin_again(self, epoch: int, sequence: int) -> None:
+        """The outbox has lost its end, or is another: nobody knows which sequences it gave, so all is read again that
+        was published since a target was made. Ids say what a receiver has already."""
+        self._epoch, self._end = epoch, sequence
+        for live in [*self._lives.values()]:
+            self._forget_place(live)
+            target = replace(live.target, idle=False)
+            if target.epoch != epoch or target.sequence > sequence:
+                target = replace(target, epoch=epoch, sequence=0)
+            self._take(target, live.in_flight)
+            self._ledger.note(target)
+        for letter in self._store.dead():
+            if letter.epoch != epoch or letter.sequence > sequence:
+                self._ledger.forget(letter)
+        self._ledger.is_urgent = True
+
+    # ---- one target -------------------------------------------------------------------------------------------------
+
+    def _take(self, target: Target, in_flight: bool = False) -> Live:
+        """Know a target, and deliver to it unless it is disabled or another deliverer's."""
+        if target.idle and target.epoch == self._epoch:
+            target = replace(target, sequence=max(target.sequence, self._ledger.reached[1]))
+        live = self._lives[target.id] = Live(target)
+        live.in_flight = in_flight
+        if not self._is_delivered_to(target):
+            self._set(live, replace(target, idle=False))
+            return live
+        self._hearing.add(live)
+        live.feed.at_end = target.epoch == self._epoch and target.sequence >= self._end
+        self._schedule(live)
+        return live
+
+    def _is_delivered_to(self, target: Target) -> bool:
+        return not target.disabled and target.kind in self._kinds
+
+    def _schedule(self, live: Live) -> None:
+        """Have a target looked at when it may be sent to, if it has work."""
+        target = live.target
+        if live.in_flight or not self._is_delivered_to(target):
+            return
+        if live.has_work:
+            if live.has_jumped(self._clock()):
+                self._set(live, replace(target, next_at=0))
+            at = live.target.next_at
+        else:
+            if not target.idle:
+                self._set(live, replace(target, idle=True, epoch=self._epoch, sequence=max(target.sequence, self._end)))
+            if target.expires is None:
+                return
+            at = target.expires
+        if live.scheduled is None or at < live.scheduled:
+            live.scheduled = at
+            heappush(self._due, (at, next(self._number), target.id))
+
+    def _begin(self, live: Live, now: int) -> list[Attempt]:
+        """No attempt where it is not the target's turn, or where what was to be replayed is gone."""
+        waits = self._turns.take(live.target, now)
+        if waits is not None:
+            if waits:
+                live.scheduled = waits
+                heappush(self._due, (waits, next(self._number), live.target.id))
+            return []
+        live.in_flight = True
+        letter = live.letters.popleft() if live.letters else None
+        if letter is None:
+            return [Attempt(live.target, first(live.feed.queue, _TOGETHER[live.target.kind]), None, now)]
+        found = read_one(self._outbox, letter.epoch, letter.sequence)
+        attempt = Attempt(live.target, [] if found is None else [found], letter, now)
+        if found is None:
+            self.settle(attempt, Outcome(FAILED, "it has been pruned from the outbox"))
+        return [] if found is None else [attempt]
+
+    def _fail(self, live: Live, notifications: Sequence[Notification], outcome: Outcome, now: int) -> None:
+        target = live.failed(outcome, now, self._chance)
+        if is_exhausted(target):
+            self._ledger.bury(buried(target, notifications, now))
+            target = replace(target, attempts=0, sequence=notifications[-1].sequence)
+            if self._store.count_dead(target.id) >= MOST_DEAD:
+                target = replace(target, disabled=f"it has {MOST_DEAD:,} dead letters")
+            self._ledger.is_urgent = True
+        self._set(live, target)
+        if target.disabled:
+            self._give_up(live, target.disabled)
+        else:
+            live.feed.restart(target.sequence)
+
+    def _settle_letter(self, live: Live, letter: DeadLetter, outcome: Outcome, now: int) -> None:
+        """One that is not delivered stays as it was; it holds nothing up."""
+        if outcome.word == DELIVERED:
+            self._ledger.forget(letter)
+            self._set(live, replace(live.target, delivered=live.target.delivered + 1, last_at=now))
+        else:
+            self._ledger.bury([letter._replace(again=False, reason=outcome.reason, at=now)])
+
+    def _let_go(self, live: Live) -> None:
+        """Nothing more of registrations that have ended; a target that belongs to one goes with it."""
+        if live.target.follows:
+            live.feed.drop_those(ended(self._journal, {each.registration for each in live.feed.queue}, self._clock()))
+        else:
+            self._remove(live)
+
+    def _known(self, id: str) -> Live:
+        if id not in self._lives:
+            raise InputError(f"there is no target {id!r}", "`triplecast targets DIR list` shows those that there are")
+        return self._lives[id]
+
+    def _set(self, live: Live, target: Target) -> None:
+        live.target = target
+        self._ledger.note(target)
+
+    def _forget_place(self, live: Live) -> None:
+        self._hearing.drop(live)
+        self._hungry.pop(live.target.id, None)
+
+    def _remove(self, live: Live) -> None:
+        self._forget_place(live)
+        del self._lives[live.target.id]
+        self._ledger.remove(live.target.id)
+
+    def _disable(self, live: Live, why: str) -> None:
+        self._forget_place(live)
+        sequence = max(live.target.sequence, self._end) if live.target.idle else live.target.sequence
+        self._set(live, replace(live.target, disabled=why, idle=False, sequence=sequence))
+        live.restart()
+        self._ledger.is_urgent = True
+
+    def _give_up(self, live: Live, why: str) -> None:
+        """A WebSub subscriber asks anew where it wants more; other targets wait for whoever enables them."""
+        if live.target.kind == WEBSUB:
+            self._remove(live)
+        else:
+            self._disable(live, why)
+
+    def _note_now(self, live: Live) -> None:
+        self._ledger.note(live.target)
+        self._ledger.is_urgent = True
+        self.flush()

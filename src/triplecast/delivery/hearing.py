@@ -1,0 +1,60 @@
+"""Which targets are to get a notification, and which registrations are to be delivered no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from triplecast.delivery.live import Live
+from triplecast.delivery.target import Target
+from triplecast.journal import JournalFile
+from triplecast.model.subscription import FILES
+from triplecast.outbox import Notification
+
+
+class Hearing:
+    """The targets that are delivered to, by registration, or by the id of a subscription file."""
+
+    def __init__(self, journal: JournalFile, note: Callable[[Target], None]) -> None:
+        """`note` is told of a target that goes over to the next registration of its file."""
+        self._journal = journal
+        self._note = note
+        self._lives: dict[int | str, dict[str, Live]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._lives)
+
+    def add(self, live: Live) -> None:
+        self._lives.setdefault(live.heard_by, {})[live.target.id] = live
+
+    def drop(self, live: Live) -> None:
+        hearing = self._lives.get(live.heard_by, {})
+        hearing.pop(live.target.id, None)
+        if not hearing:
+            self._lives.pop(live.heard_by, None)
+
+    def of(self, notification: Notification) -> list[Live]:
+        found = [*self._lives.get(notification.registration, {}).values()]
+        for live in self._lives.get(notification.subscription, {}).values():
+            if notification.registration > live.target.registration and self._is_from_file(notification.registration):
+                live.target = replace(live.target, registration=notification.registration)
+                self._note(live.target)
+            if notification.registration == live.target.registration:
+                found.append(live)
+        return found
+
+    def _is_from_file(self, registration: int) -> bool:
+        found = self._journal.registration(registration)
+        return found is not None and found.source == FILES
+
+
+def ended(journal: JournalFile, registrations: Iterable[int], now: int) -> set[int]:
+    """Those that are cancelled, or whose lease is over, whether or not the folder's writer has noted it."""
+    wanted = sorted(registrations)
+    ends = journal.lease_ends(wanted)
+    live = {
+        int(each.id)
+        for each in journal.registrations(wanted)
+        if each.removed is None and ends.get(int(each.id), now + 1) > now
+    }
+    return {*wanted} - live

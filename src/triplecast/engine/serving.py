@@ -1,0 +1,156 @@
+"""What a service asks of an engine beside its calls: documents as they are, conditional changes, pages, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import RLock
+from typing import NamedTuple
+
+from triplecast.engine.opened import Opened
+from triplecast.engine.publishing import Publishing
+from triplecast.engine.querying import Querying
+from triplecast.engine.receipt import Receipt
+from triplecast.ingest import Document, ParsedDocument, Parser
+from triplecast.journal import Clock, Journal, read_clock, time_text
+from triplecast.model.publication import Publication
+from triplecast.model.subscription import API
+from triplecast.outbox import Outbox
+from triplecast.registry.listing import LiveSubscription, Page, read_page
+from triplecast.registry.registry import Registry
+from triplecast.registry.requests import Requests
+from triplecast.repository import QueryAnswer
+
+
+class DocumentState(NamedTuple):
+    """The current version of a graph."""
+
+    version: int
+    digest: bytes
+    position: int
+
+    @property
+    def tag(self) -> str:
+        """Names version and content: a folder restored from a copy gives versions again, with other content."""
+        return f"{self.version}-{self.digest[:6].hex()}"
+
+
+Condition = Callable[[DocumentState | None], None]
+"""Raises for a state, or for no document, in which a change is not wanted."""
+
+
+class FolderProgress(NamedTuple):
+    """How far a folder has come."""
+
+    position: int
+    """Of the journal's last record."""
+    waiting: int | None
+    """The first document event of which not everything is recorded; None where there is none."""
+    since: str | None
+    """When that was accepted."""
+    sequence: int
+    """Of the last notification."""
+
+
+class Serving:
+    """May be used from any thread; raises `StorageFault`, and `InputError` where the engine is closed."""
+
+    def __init__(
+        self,
+        opened: Opened,
+        lock: RLock,
+        clock: Clock,
+        journal: Journal,
+        outbox: Outbox,
+        parser: Parser,
+        registry: Registry,
+        publishing: Publishing,
+        querying: Querying,
+    ) -> None:
+        self._opened = opened
+        self._lock = lock
+        self._clock = clock
+        self._journal = journal
+        self._outbox = outbox
+        self._parser = parser
+        self._registry = registry
+        self._publishing = publishing
+        self._querying = querying
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the engine is; None in memory."""
+        path = Path(self._journal.where)
+        return path.parent if path.is_absolute() else None
+
+    def state(self, graph: str) -> DocumentState | None:
+        """The state of a graph; None where it has no document."""
+        self._opened.check()
+        found = self._journal.latest(graph)
+        if found is None or not found.digest:
+            return None
+        return DocumentState(found.version, found.digest, found.position)
+
+    def document(self, graph: str) -> tuple[DocumentState, Publication] | None:
+        """The current document of a graph, with its state."""
+        self._opened.check()
+        with self._lock:
+            state = self.state(graph)
+            found = self._journal.documents_of([graph]).get(graph)
+        return None if state is None or found is None else (state, found)
+
+    def parse(self, document: Document) -> ParsedDocument:
+        """What a document would be published as."""
+        (parsed,) = self._parser.parse_soon([document])
+        return parsed
+
+    def publish_when(self, document: Document, graph: str, condition: Condition) -> Receipt:
+        """Publish a document unless `condition` raises for the state of `graph`: nothing comes in between."""
+        self._opened.check()
+        return self._publishing.when(document, lambda: condition(self.state(graph)))
+
+    def remove_when(self, graph: str, condition: Condition, remove: Callable[[str], Receipt | None]) -> Receipt | None:
+        """Remove a document in the same way, by the engine's `remove`."""
+        with self._lock:
+            condition(self.state(graph))
+            return remove(graph)
+
+    def subscription(self, id: str, ticket: str | None) -> LiveSubscription:
+        """A live subscription. Raises `InputError` where there is none, or a ticket that is given is another's."""
+        with self._opened.locked(id=id):
+            return self._registry.listed(API, id, ticket)
+
+    def page(self, after: int, limit: int, owner: str | None) -> Page:
+        """At most `limit` live subscriptions beyond registration `after`, of an owner if one is given."""
+        self._opened.check()
+        return read_page(self._journal, self._registry.index.operators(), read_clock(self._clock), after, limit, owner)
+
+    def answer(self, text: str, steps: int) -> QueryAnswer:
+        """The answer to a query over the current documents; calls that write wait for it."""
+        with self._opened.locked(text=text):
+            self._publishing.match_accepted()
+            return self._querying.answer(text, "sparql", steps, time_text(read_clock(self._clock)))
+
+    def announce(self, address: str) -> None:
+        """Note where the holder of the folder answers requests (`answer_line`)."""
+        self._journal.announce(address)
+
+    def answer_line(self, line: bytes) -> bytes:
+        """The answer to a request that came to the control socket (`registry.requests`), told as a call would be."""
+        with self._lock:
+            self._publishing.match_accepted()
+            answer = Requests(self._registry, self._journal, self._outbox, self._clock).answer_line(line)
+            self._publishing.match_accepted()
+        return answer
+
+    def sequence(self) -> int:
+        """Of the last notification."""
+        self._opened.check_open()
+        return self._outbox.state.sequence
+
+    def progress(self) -> FolderProgress:
+        """Raises `FolderLocked` too, where another process has the folder now."""
+        self._opened.check()
+        waiting = self._journal.next_document(self._outbox.settled_upto())
+        since = None if waiting is None else self._journal.written_at(waiting)
+        return FolderProgress(self._journal.head(), waiting, since, self._outbox.state.sequence)

@@ -1,0 +1,271 @@
+"""The relay: what the outbox records goes to a topic, each notification in one committed transaction.
+
+With the notifications of a transaction goes the sequence reached, as the offset of the folder's group in partition 0 of
+their topic. So a relay that is killed anywhere goes on behind the last committed transaction, and a reader of committed
+records sees each notification once. Where Kafka has forgotten the sequence, or the outbox was made anew, the ids that
+the topic holds are read, and left out.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from triplecast.crash_points import reach
+from triplecast.errors import InputError, PipelineFailed, StorageFault, TriplecastError
+from triplecast.journal import Journal
+from triplecast.kafka.connection import (
+    PATIENCE,
+    Kafka,
+    describe,
+    describe_topic,
+    error_of,
+    import_client,
+    make_consumer,
+    make_producer,
+    refuse_lasting,
+)
+from triplecast.model.operators import NO_OPERATORS
+from triplecast.outbox import Cursor, Definitions, Outbox
+
+AT_ONCE, BYTES_AT_ONCE = 1_000, 4 << 20
+"""Notifications, and bytes of them, after which a transaction is committed."""
+LARGEST = 900_000
+"""Bytes of a record: a little less than brokers take by default."""
+SENT = "kafka sent "
+"""With a topic, the setting that has the cursor reached; Kafka forgets it days after the last run."""
+NOTED_SECONDS = 60.0
+KNOWN_IDS = 10_000_000
+"""Most ids of a topic that are held in memory."""
+_ANSWERS = ("bindings", "graph", "added", "removed", "changed", "updated", "present")
+_AGAIN_SECONDS = 1.0
+_SECONDS = 10.0
+"""For an answer while the run works, so that it ends soon after it is to."""
+
+
+class OutgoingLine(NamedTuple):
+    """A notification as JSON, and what of it decides where it goes."""
+
+    sequence: int
+    id: str
+    registration: int
+    publication: str
+    text: str
+
+
+class Relay:
+    """One thread calls `look` again and again."""
+
+    def __init__(self, kafka: Kafka, group: str, journal: Journal, report: Callable[[str], None]) -> None:
+        """Raises InputError where no broker answers, there is no such topic, or access is refused."""
+        assert kafka.notifications is not None
+        self._kafka, self._topic, self._group = kafka, kafka.notifications, group
+        self._journal, self._report = journal, report
+        self._partitions = len(describe_topic(kafka, self._topic).partitions)
+        self._outbox = Outbox.read_only(Path(journal.where).parent)
+        self._client = import_client()
+        self._producer: Any = None
+        self._consumer = make_consumer(kafka, group, lambda error: None)
+        self._reached = 0
+        self._known: set[bytes] = set()
+        """Digests of ids that the topic holds, where they may be sent again."""
+        self._noted_at = time.monotonic()
+        self._failing = False
+
+    def close(self) -> None:
+        """End without waiting: a transaction that is open is aborted by the next relay, or by its timeout."""
+        with suppress(TriplecastError):  # another has the folder now
+            self._note()
+        self._consumer.close()
+        self._outbox.close()
+
+    def is_behind(self) -> bool:
+        return self._producer is None or self._reached < self._outbox.state.sequence
+
+    def look(self) -> bool:
+        """Send what the outbox has, in one transaction at most, and return whether there was anything.
+
+        Brokers that do not answer are reported once, and tried again. Raises PipelineFailed where another relay of the
+        same folder, or of a copy, has taken over; StorageFault for an outbox older than what was sent.
+        """
+        try:
+            if self._producer is None:
+                self._open()
+            sent = self._send()
+        except self._client.KafkaException as error:
+            self._fail(error)
+            time.sleep(_AGAIN_SECONDS)
+            return False
+        if self._failing:
+            self._report(f"Kafka: notifications are sent to {self._topic} again")
+            self._failing = False
+        return sent
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _fail(self, error: Exception) -> None:
+        """Begin again with a new client: what was committed, Kafka knows."""
+        self._producer = None
+        found = error_of(error)
+        errors = self._client.KafkaError
+        if found is None or found.code() in (errors._FENCED, errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH):
+            problem = f"another run of this folder, or of a copy, sends to {self._topic}: {describe(error)}"
+            raise PipelineFailed(problem, "end one of them; a copy needs a group.id of its own") from error
+        if not found.fatal():
+            refuse_lasting(found, self._topic)
+        if not self._failing:
+            self._report(f"Kafka: {found.str()}; what is to be sent to {self._topic} waits for it")
+        self._failing = True
+
+    def _open(self) -> None:
+        producer = make_producer(self._kafka, f"{self._group}-{self._topic}")
+        producer.init_transactions(_SECONDS)  # ends the transaction of a relay that was killed
+        committed = self._consumer.committed([self._client.TopicPartition(self._topic, 0)], _SECONDS)[0]
+        told = Cursor.of(committed.metadata) if committed.offset >= 0 and ":" in (committed.metadata or "") else None
+        self._reached = self._find_place(told if isinstance(told, Cursor) else None)
+        self._producer = producer
+
+    def _find_place(self, told: Cursor | None) -> int:
+        """The sequence after which notifications are sent."""
+        self._known.clear()
+        state = self._outbox.state
+        if told is not None and told.epoch == state.epoch:
+            if told.sequence > state.sequence:
+                raise StorageFault(
+                    str(Path(self._journal.where).parent),
+                    f"its outbox ends at notification {state.sequence}, but those up to {told.sequence} were sent to "
+                    f"{self._topic}: it is an older copy",
+                    "restore the newest copy, or delete the offsets of its group in Kafka: then what the topic lacks "
+                    "is sent",
+                )
+            return told.sequence
+        noted = Cursor.of(self._journal.settings().get(SENT + self._topic, "0:0"))
+        assert isinstance(noted, Cursor)
+        self._known = self._read_ids()
+        return noted.sequence if noted.epoch == state.epoch and noted.sequence <= state.sequence else 0
+
+    def _read_ids(self) -> set[bytes]:
+        """Digests of the ids that the topic holds."""
+        found: set[bytes] = set()
+        left = {}
+        for partition in range(self._partitions):
+            at = self._client.TopicPartition(self._topic, partition)
+            low, high = self._consumer.get_watermark_offsets(at, PATIENCE)
+            if low < high:
+                left[partition] = low
+        self._consumer.assign([self._client.TopicPartition(self._topic, p, low) for p, low in left.items()])
+        silent = time.monotonic()
+        while left:
+            for message in self._consumer.consume(1_000, 0.2):
+                error = message.error()
+                if error is None:
+                    found.add(_digest(message.key() or b""))
+                elif error.code() == self._client.KafkaError._PARTITION_EOF:
+                    left.pop(message.partition(), None)
+                else:
+                    raise self._client.KafkaException(error)
+                silent = time.monotonic()
+            if time.monotonic() - silent > PATIENCE:
+                raise InputError(f"the topic {self._topic} cannot be read to its end", "see whether its brokers run")
+            if len(found) > KNOWN_IDS:
+                raise InputError(
+                    f"Kafka has forgotten how far {self._topic} has come, and it holds more than {KNOWN_IDS} ids",
+                    f"name another topic, or set the offset of group {self._group} in its partition 0 to the last "
+                    "sequence that it holds",
+                )
+        self._consumer.unassign()
+        return found
+
+    def _send(self) -> bool:
+        state = self._outbox.state
+        if state.sequence <= self._reached:
+            self._known.clear()  # what comes from now on is new
+            self._consumer.poll(0)  # for its callbacks
+            if time.monotonic() - self._noted_at > NOTED_SECONDS:
+                self._note()
+            return False
+        lines = self._next_lines()
+        reached = lines[-1].sequence if lines else state.sequence  # what was pruned is sent no more
+        due = [each for each in self._live(lines) if _digest(each.id.encode()) not in self._known]
+        producer, failed = self._producer, []
+
+        def note_delivery(error: Any, message: Any) -> None:
+            if error is not None:
+                failed.append(error)
+
+        producer.begin_transaction()
+        for line in due:
+            self._produce(line, note_delivery)
+        at = self._client.TopicPartition(self._topic, 0, reached, str(Cursor(state.epoch, reached)))
+        producer.send_offsets_to_transaction([at], self._consumer.consumer_group_metadata(), _SECONDS)
+        reach("kafka.sending")
+        producer.commit_transaction(_SECONDS)
+        reach("kafka.sent")
+        if failed:
+            raise self._client.KafkaException(failed[0])
+        self._reached = reached
+        if time.monotonic() - self._noted_at > NOTED_SECONDS:
+            self._note()
+        return True
+
+    def _produce(self, line: OutgoingLine, note_delivery: Callable[[Any, Any], None]) -> None:
+        headers = [("content-type", b"application/json")]
+        value = line.text.encode()
+        most = int(self._kafka.settings.get("message.max.bytes", LARGEST)) - 1_000
+        if len(value) > most:
+            value = _without_answers(line.text, len(value))
+        place = crc32(f"{line.registration} {line.publication}".encode()) % self._partitions
+        while True:
+            try:
+                self._producer.produce(
+                    self._topic, value, line.id.encode(), place, on_delivery=note_delivery, headers=headers
+                )
+                return
+            except BufferError:
+                self._producer.poll(0.05)
+
+    def _next_lines(self) -> list[OutgoingLine]:
+        definitions = Definitions(self._journal.registrations, NO_OPERATORS.with_recorded(self._journal.operators()))
+        found: list[OutgoingLine] = []
+        size = 0
+        for _, text in self._outbox.json_lines(self._reached, definitions=definitions):
+            for line in map(_line, text.split("\n")[:-1]):
+                found.append(line)
+                size += len(line.text)
+                if len(found) == AT_ONCE or size >= BYTES_AT_ONCE:
+                    return found
+        return found
+
+    def _live(self, lines: list[OutgoingLine]) -> Iterator[OutgoingLine]:
+        """Those whose registration is live: a cancel or the end of a lease withholds the others (semantics 9.8)."""
+        self._journal.end_leases()
+        wanted = sorted({each.registration for each in lines})
+        live = {int(each.id) for each in self._journal.registrations(wanted) if each.removed is None}
+        return (each for each in lines if each.registration in live)
+
+    def _note(self) -> None:
+        """Keep the place in the folder too, in case nobody runs it for so long that Kafka forgets it."""
+        self._noted_at = time.monotonic()
+        if self._producer is not None:
+            self._journal.set_setting(SENT + self._topic, str(Cursor(self._outbox.state.epoch, self._reached)))
+
+
+def _line(text: str) -> OutgoingLine:
+    row = json.loads(text)
+    return OutgoingLine(row["sequence"], row["id"], row["registration"], row["publication"], text)
+
+
+def _without_answers(text: str, size: int) -> bytes:
+    """A notification too large for a record, without its answers: the folder has them."""
+    row = {name: value for name, value in json.loads(text).items() if name not in _ANSWERS}
+    return json.dumps(row | {"left_out": size}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _digest(id: bytes) -> bytes:
+    return blake2b(id, digest_size=16).digest()

@@ -1,0 +1,1 @@
+"""The service: a folder over HTTP. The only home of fastapi, starlette and uvicorn."""

@@ -1,0 +1,50 @@
+"""Whether the service lives, whether it can answer, and its figures for Prometheus."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel
+
+from triplecast.service.problems import RESPONSES
+from triplecast.service.state import State
+from triplecast.service.tokens import CanRead
+
+router = APIRouter(tags=["health"], responses=RESPONSES)
+
+
+class Health(BaseModel):
+    status: str
+
+
+class Readiness(BaseModel):
+    status: str
+    position: int
+    """Of the journal's last record."""
+    waiting: int | None
+    """The first position of which not everything is recorded; null where there is none."""
+    sequence: int
+    """Of the last notification."""
+
+
+@router.get("/healthz")
+async def healthz() -> Health:
+    """The process answers."""
+    return Health(status="ok")
+
+
+@router.get("/readyz")
+async def readyz(state: State) -> Readiness:
+    """The folder can be read, and is this process's to write."""
+    found = await state.call(state.engine.serving.progress)
+    return Readiness(status="ok", position=found.position, waiting=found.waiting, sequence=found.sequence)
+
+
+@router.get(
+    "/metrics", response_model=None, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+)
+async def metrics(state: State, access: CanRead) -> Response:
+    """In the text form of Prometheus."""
+    await state.call(state.metrics.look)
+    return Response(generate_latest(state.metrics.registry), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,78 @@
+"""The server: one process, one folder, until it is told to end."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import uvicorn
+
+from triplecast.engine import Engine
+from triplecast.errors import InputError
+from triplecast.registry.control import ControlServer
+from triplecast.service.app import create_app
+from triplecast.service.guard import LOG
+from triplecast.service.settings import ServiceSettings
+
+GRACE_SECONDS = 20
+"""How long requests that are under way may take at the end."""
+CONNECTIONS = 20_000
+BACKLOG = 2_048
+
+
+def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Callable[[str], None]) -> None:
+    """Serve a folder until SIGTERM or SIGINT. Raises `InputError` where nothing can listen there, `FolderLocked` and
+    `StorageFault`."""
+    with ExitStack() as opened:
+        engine = opened.enter_context(Engine.open(folder))
+        listening = opened.enter_context(_listen(host, port))
+        control = ControlServer(folder.absolute(), engine.serving.answer_line)
+        opened.callback(control.close)
+        engine.serving.announce(str(control.address))
+        _log_to_stderr()
+        app = create_app(engine, settings)
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            limit_concurrency=CONNECTIONS,
+            h11_max_incomplete_event_size=64 << 10,
+        )
+        shown = f"[{host}]" if ":" in host else host
+        say(f"serving {folder} at http://{shown}:{listening.getsockname()[1]}")
+        for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn ends by one, and raises it again when it has ended
+            signal.signal(number, lambda *_: None)
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise InputError(f"cannot listen at {host}: {error}", "name an address of this machine with --host") from None
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise InputError(f"cannot listen at {host}:{port}: {error}", "choose another --port") from None
+    return listening
+
+
+def _log_to_stderr() -> None:
+    """JSON lines of the requests, and what uvicorn finds wrong."""
+    handler = logging.StreamHandler(sys.stderr)
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    LOG.propagate = False
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)

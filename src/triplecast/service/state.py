@@ -1,0 +1,126 @@
+"""What the routes of one service share: its engine, its settings, its threads and its tail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Request
+
+from triplecast.engine import Engine
+from triplecast.service.idempotency import KeptAnswers
+from triplecast.service.metrics import Metrics
+from triplecast.service.problems import Problem
+from triplecast.service.querying import Queries
+from triplecast.service.settings import ServiceSettings
+from triplecast.service.tail import Tail
+
+_Result = TypeVar("_Result")
+RETRY_SECONDS = 1
+
+
+class CallThreads:
+    """Threads for calls that block: so many at once, and so many that wait."""
+
+    def __init__(self, name: str, threads: int, waiting: int) -> None:
+        self._threads = ThreadPoolExecutor(threads, f"triplecast-{name}")
+        self._most = threads + waiting
+        self.calls = 0
+        """Under way or waiting."""
+
+    async def call(self, work: Callable[[], _Result]) -> _Result:
+        """What `work` returns. Raises `Problem` 429 where too many wait, and what `work` raises."""
+        if self.calls >= self._most:
+            raise overloaded("too many requests wait")
+        self.calls += 1
+        done = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        done.add_done_callback(self._note_done)
+        return await done
+
+    def _note_done(self, _: object) -> None:
+        self.calls -= 1
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+
+class ServiceState:
+    """The only place where the service calls its engine: on threads, and never more than it may.
+
+    Threads that publish at once share a transaction and its sync (`engine.publishing`).
+    """
+
+    def __init__(self, engine: Engine, settings: ServiceSettings) -> None:
+        self.engine = engine
+        self.settings = settings
+        self.tail = Tail(engine.serving.sequence)
+        self.kept = KeptAnswers(engine.serving.folder, settings.idempotency.total_seconds())
+        self.queries = Queries(engine, settings)
+        self.writing = CallThreads("writing", settings.threads, settings.waiting)
+        self.reading = CallThreads("reading", settings.threads, settings.waiting)
+        self.querying = CallThreads("querying", 1, settings.queries_waiting)
+        self.metrics = Metrics(engine)
+        self._held = 0
+
+    def start(self) -> None:
+        """On the event loop that answers requests."""
+        self.tail.start()
+
+    def stop(self) -> None:
+        """Calls that are under way end first."""
+        self.tail.stop()
+        for lane in (self.writing, self.reading, self.querying):
+            lane.close()
+        self.queries.close()
+        self.kept.close()
+
+    async def call(self, work: Callable[[], _Result]) -> _Result:
+        """What `work`, which only reads, returns. Raises what `CallThreads.call` raises."""
+        return await self.reading.call(work)
+
+    async def write(self, work: Callable[[], _Result]) -> _Result:
+        """The same for what may record notifications, which the tail then sees at once."""
+        try:
+            return await self.writing.call(work)
+        finally:
+            self.tail.nudge()
+
+    async def query(self, text: str, form: str) -> bytes:
+        """What `Queries.answer` returns."""
+        return await self.querying.call(partial(self.queries.answer, text, form))
+
+    @asynccontextmanager
+    async def body(self, request: Request, most: int) -> AsyncIterator[bytes]:
+        """The body of a request, held for as long as the block lasts. Raises `Problem` 413 beyond `most` bytes, and 429
+        where too many bytes are held already."""
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async for part in request.stream():
+                size += len(part)
+                self._held += len(part)
+                if size > most:
+                    raise Problem(413, "the body is too large", f"{most} bytes are allowed", "send it in parts")
+                if self._held > self.settings.waiting_bytes:
+                    raise overloaded("the bodies of too many requests are held")
+                parts.append(part)
+            yield b"".join(parts)
+        finally:
+            self._held -= size
+
+
+def overloaded(found: str) -> Problem:
+    headers = {"Retry-After": str(RETRY_SECONDS)}
+    return Problem(429, "the service is overloaded", found, "send it again later", headers)
+
+
+async def state_of(request: Request) -> ServiceState:
+    state: ServiceState = request.app.state.service
+    return state
+
+
+State = Annotated[ServiceState, Depends(state_of)]

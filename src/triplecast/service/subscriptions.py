@@ -1,0 +1,323 @@
+"""Subscriptions over HTTP: the ticket is in a header, never in an address."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from itertools import islice
+from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import quote
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from triplecast.engine import Engine, Subscribed
+from triplecast.errors import InputError
+from triplecast.model.subscription import FOREVER, LONGEST_NAME, read_lease
+from triplecast.registry.listing import LiveSubscription
+from triplecast.service.problems import RESPONSES, Problem
+from triplecast.service.settings import ADMIN, Access
+from triplecast.service.sparql import DIRECT
+from triplecast.service.state import State
+from triplecast.service.tokens import CanRead, CanSubscribe
+
+router = APIRouter(tags=["subscriptions"], responses=RESPONSES)
+
+PREVIEWED = 1_000
+"""Most publications that a preview looks at."""
+SHOWN = 10
+"""Matches that a preview shows."""
+PAGE = 1_000
+"""Most subscriptions that one answer lists."""
+_TEXTS = (DIRECT, "text/plain")
+_Model = TypeVar("_Model", bound=BaseModel)
+
+Language = Literal["sparql", "rdql", "rule"]
+Seconds = Annotated[float, Field(gt=0, le=315_360_000_000, allow_inf_nan=False)]
+Lease = Annotated[Seconds | Literal["forever"] | None, Field(description="seconds from now on; a day unless given")]
+Ticket = Annotated[
+    str | None, Header(alias="Triplecast-Ticket", description="as subscribing gave it", max_length=LONGEST_NAME)
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class NewSubscription(_Strict):
+    """A standing query."""
+
+    text: str = Field(min_length=1, description="the query")
+    id: str | None = Field(None, min_length=1, max_length=LONGEST_NAME, description="a free one is given without it")
+    language: Language = "sparql"
+    scope: Literal["publication", "repository"] | None = None
+    entailment: Literal["taxonomy", "rdfs"] | None = None
+    notify: Literal["every", "changed", "new"] | None = None
+    initial: Literal["all", "none"] | None = None
+    key: list[str] = []
+    lease: Lease = None
+    owner: str | None = Field(
+        None, min_length=1, max_length=LONGEST_NAME, description="that of the token, if one is sent"
+    )
+
+
+class Renewal(_Strict):
+    lease: Lease = None
+
+
+class PreviewRequest(_Strict):
+    text: str = Field(min_length=1)
+    language: Language = "sparql"
+    entailment: Literal["taxonomy", "rdfs"] | None = None
+    last: int = Field(PREVIEWED, ge=0, le=PREVIEWED, description="how many of the newest publications are looked at")
+
+
+class SubscribedRow(BaseModel):
+    id: str
+    ticket: str
+    """Shown once: the server keeps its hash."""
+    expires: str | None
+    warnings: list[str]
+    cost: str
+    registration: int
+    matches: int
+
+
+class SubscriptionRow(BaseModel):
+    id: str
+    registration: int
+    language: str
+    text: str
+    owner: str | None
+    scope: str
+    entailment: str | None
+    notify: str
+    initial: str
+    key: list[str]
+    cost: str
+    warnings: list[str]
+    expires: str | None
+    source: str
+
+
+class SubscriptionPage(BaseModel):
+    subscriptions: list[SubscriptionRow]
+    after: int | None
+
+
+class RenewedRow(BaseModel):
+    id: str
+    expires: str | None
+
+
+class CancelledRow(BaseModel):
+    id: str
+    position: int
+
+
+class PreviewRow(BaseModel):
+    publications: int
+    matches: int
+    undecided: int
+    per_day: float | None
+    cost: str
+    warnings: list[str]
+    examples: list[dict[str, Any]]
+
+
+class ExplanationRows(BaseModel):
+    explanations: list[dict[str, Any]]
+
+
+def _body(model: type[BaseModel], *texts: str) -> dict[str, Any]:
+    """The description of a body that a route reads itself."""
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    content = {"application/json": {"schema": schema}, **{each: {"schema": {"type": "string"}} for each in texts}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@router.post("/subscriptions", status_code=201, openapi_extra=_body(NewSubscription, *_TEXTS))
+async def subscribe(request: Request, response: Response, state: State, access: CanSubscribe) -> SubscribedRow:
+    """Register a query, as text or in JSON. What matches from then on is recorded for it."""
+    async with state.body(request, state.settings.request_bytes) as data:
+        wanted = _read(NewSubscription, request, data, _TEXTS)
+    owner = _owner(access, wanted.owner)
+    found = await state.write(partial(_subscribe, state.engine, wanted, owner))
+    response.headers["Location"] = f"/subscriptions/{_quoted(found.id)}"
+    return SubscribedRow(
+        id=found.id,
+        ticket=found.ticket,
+        expires=found.expires,
+        warnings=list(found.warnings),
+        cost=found.cost,
+        registration=found.registration,
+        matches=len(found.matches),
+    )
+
+
+@router.get("/subscriptions")
+async def list_subscriptions(
+    state: State,
+    access: CanSubscribe,
+    owner: Annotated[str | None, Query(min_length=1, max_length=LONGEST_NAME)] = None,
+    after: Annotated[int, Query(ge=0, lt=1 << 63, description="as the page before gave it")] = 0,
+    limit: Annotated[int, Query(ge=1, le=PAGE)] = PAGE,
+) -> SubscriptionPage:
+    """The live subscriptions of an owner, in order of registration."""
+    holder = owner if access.owner is None or ADMIN in access.scopes else _owner(access, owner)
+    page = await state.call(partial(state.engine.serving.page, after, limit, holder))
+    return SubscriptionPage(subscriptions=[_row(each) for each in page.subscriptions], after=page.after)
+
+
+@router.post("/preview", openapi_extra=_body(PreviewRequest, *_TEXTS))
+async def preview(request: Request, state: State, access: CanRead) -> PreviewRow:
+    """What a subscription would have matched among the newest publications. Nothing is registered."""
+    async with state.body(request, state.settings.request_bytes) as data:
+        wanted = _read(PreviewRequest, request, data, _TEXTS)
+    return await state.write(partial(_preview, state.engine, wanted))
+
+
+@router.post(
+    "/subscriptions/{id:path}/explain",
+    openapi_extra={"requestBody": {"required": True, "content": {"*/*": {"schema": {"type": "string"}}}}},
+)
+async def explain(
+    request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None
+) -> ExplanationRows:
+    """Why each publication of a document matches a subscription, or where it fails. Nothing is published."""
+    async with state.body(request, state.settings.document_bytes) as data:
+        media_type = request.headers.get("content-type")
+        return await state.call(partial(_explain, state.engine, data, media_type, id, access, _ticket(access, ticket)))
+
+
+@router.get("/subscriptions/{id:path}")
+async def read_subscription(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> SubscriptionRow:
+    """A live subscription."""
+    return _row(await state.call(partial(_find, state.engine, id, access, _ticket(access, ticket))))
+
+
+@router.patch("/subscriptions/{id:path}", openapi_extra=_body(Renewal))
+async def renew(request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> RenewedRow:
+    """Give its lease another end."""
+    async with state.body(request, state.settings.request_bytes) as data:
+        wanted = _read(Renewal, request, data, ())
+    lease = FOREVER if wanted.lease == "forever" else wanted.lease
+    read_lease(lease)
+    expires = await state.write(partial(_renew, state.engine, id, access, _ticket(access, ticket), lease))
+    return RenewedRow(id=id, expires=expires)
+
+
+@router.delete("/subscriptions/{id:path}")
+async def cancel(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> CancelledRow:
+    """Cancel it: publications from the position on are not matched with it."""
+    position = await state.write(partial(_cancel, state.engine, id, access, _ticket(access, ticket)))
+    return CancelledRow(id=id, position=position)
+
+
+# ---- on threads -----------------------------------------------------------------------------------------------------
+
+
+def _subscribe(engine: Engine, wanted: NewSubscription, owner: str | None) -> Subscribed:
+    return engine.subscribe(
+        wanted.text,
+        wanted.id,
+        wanted.language,
+        wanted.scope,
+        wanted.entailment,
+        owner,
+        FOREVER if wanted.lease == "forever" else wanted.lease,
+        wanted.notify,
+        wanted.initial,
+        wanted.key,
+    )
+
+
+def _find(engine: Engine, id: str, access: Access, ticket: str | None) -> LiveSubscription:
+    """Raises one `Problem` 404 for an unknown id, a wrong ticket and another owner's: a guess learns nothing."""
+    try:
+        found = engine.serving.subscription(id, ticket)
+    except InputError:
+        found = None
+    if found is None or (access.owner not in (None, found.owner) and ADMIN not in access.scopes):
+        raise Problem(404, "no live subscription has this id and ticket", mend="check both, or subscribe again")
+    return found
+
+
+def _renew(engine: Engine, id: str, access: Access, ticket: str | None, lease: Any) -> str | None:
+    _find(engine, id, access, ticket)
+    return engine.renew(id, ticket, lease)
+
+
+def _cancel(engine: Engine, id: str, access: Access, ticket: str | None) -> int:
+    _find(engine, id, access, ticket)
+    return engine.unsubscribe(id, ticket)
+
+
+def _preview(engine: Engine, wanted: PreviewRequest) -> PreviewRow:
+    found = engine.preview(wanted.text, wanted.last, wanted.language, wanted.entailment)
+    return PreviewRow(
+        publications=found.publications,
+        matches=len(found.matches),
+        undecided=len(found.undecided),
+        per_day=found.per_day,
+        cost=found.cost,
+        warnings=list(found.warnings),
+        examples=[
+            {"publication": each.publication, "version": each.version, "answer": each.answer}
+            for each in islice(found.matches, SHOWN)
+        ],
+    )
+
+
+def _explain(
+    engine: Engine, data: bytes, media_type: str | None, id: str, access: Access, ticket: str | None
+) -> ExplanationRows:
+    _find(engine, id, access, ticket)
+    found = engine.explain(data, id, media_type)
+    return ExplanationRows(explanations=[asdict(each) for each in found[:SHOWN]])
+
+
+# ---- reading requests -----------------------------------------------------------------------------------------------
+
+
+def _read(model: type[_Model], request: Request, data: bytes, texts: tuple[str, ...]) -> _Model:
+    """The body as a model; of one of the media types `texts`, its one field ``text``. Raises `Problem`."""
+    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    try:
+        if media_type in texts:
+            return model.model_validate({"text": data.decode()})
+        if media_type != "application/json":
+            mend = f"send one of {', '.join(('application/json', *texts))}"
+            raise Problem(415, "this Content-Type is not read", media_type[:200], mend)
+        return model.model_validate_json(data)
+    except UnicodeDecodeError as error:
+        raise Problem(400, "the body is not UTF-8", str(error), "send UTF-8") from None
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, each['loc'])) or 'body'}: {each['msg']}" for each in error.errors()[:5]]
+        found = "; ".join(faults).encode("utf-8", "backslashreplace").decode()
+        raise Problem(422, "the body is not as described", found, "see /openapi.json") from None
+
+
+def _owner(access: Access, named: str | None) -> str | None:
+    """Who holds what is registered. Raises `Problem` 403 where a token names another owner than its own."""
+    if access.owner is None or named == access.owner or (named is not None and ADMIN in access.scopes):
+        return named
+    if named is None:
+        return access.owner
+    raise Problem(403, "the owner is that of the token", mend="leave the owner out")
+
+
+def _ticket(access: Access, ticket: str | None) -> str | None:
+    """The ticket; None for an administrator, who needs none. Raises `Problem` 400."""
+    if ticket is None and not (access.owner is not None and ADMIN in access.scopes):
+        raise Problem(400, "the ticket is missing", mend="send the header Triplecast-Ticket")
+    return ticket
+
+
+def _row(found: LiveSubscription) -> SubscriptionRow:
+    return SubscriptionRow.model_validate(asdict(found) | {"key": list(found.key), "warnings": list(found.warnings)})
+
+
+def _quoted(id: str) -> str:
+    return quote(id, safe="")

@@ -1,0 +1,109 @@
+"""Tokens: 256 random bits that a client sends; a file has their hashes, owners and scopes, one a line."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from triplecast.errors import InputError
+from triplecast.service.problems import Problem
+from triplecast.service.settings import ADMIN, SCOPES, Access
+from triplecast.service.state import State
+from triplecast.storage_faults import storage_faults
+
+EVERYTHING = Access(None, frozenset(SCOPES))
+"""Of a service without tokens."""
+_CHALLENGE = {"WWW-Authenticate": 'Bearer realm="triplecast"'}
+_LINE = '{"owner": "ada", "scopes": ["publish", "subscribe", "read"], "sha256": "…"}'
+_bearer = HTTPBearer(auto_error=False, scheme_name="token", description="as `triplecast token` printed it")
+
+
+def hash_token(token: str) -> bytes:
+    """SHA-256: a guess costs 2^255 of them, so none slower is needed."""
+    return hashlib.sha256(token.encode("utf-8", "backslashreplace")).digest()
+
+
+def read_tokens(path: Path) -> Mapping[bytes, Access]:
+    """The tokens of a file. Raises `InputError`, naming the line, for one that is none."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read tokens from {path}: {error}", "make one with `triplecast token`") from None
+    found: dict[bytes, Access] = {}
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            digest, access = _read_line(line, f"{path}:{number}")
+            found[digest] = access
+    if not found:
+        raise InputError(f"{path} holds no token", "make one with `triplecast token`")
+    return found
+
+
+def _read_line(line: str, place: str) -> tuple[bytes, Access]:
+    try:
+        row = json.loads(line)
+        owner, scopes, digest = row["owner"], row["scopes"], bytes.fromhex(row["sha256"])
+        if not isinstance(owner, str) or not owner or not isinstance(scopes, list) or len(digest) != 32:
+            raise ValueError("a field is of another type")
+        if not scopes or not set(scopes) <= set(SCOPES):
+            raise ValueError(f"scopes are {', '.join(SCOPES)}")
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InputError(f"{place}: {error}", f"write {_LINE}") from None
+    return digest, Access(owner, frozenset(scopes))
+
+
+def add_token(path: Path, owner: str, scopes: Iterable[str]) -> str:
+    """Add a new token to a file that only this user reads; return it: the file has its hash alone."""
+    token = secrets.token_urlsafe(32)
+    row = {"owner": owner, "scopes": sorted({*scopes}), "sha256": hash_token(token).hex()}
+    with storage_faults(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    return token
+
+
+def access_of(tokens: Mapping[bytes, Access] | None, token: str | None) -> Access | None:
+    """What a token opens; None for one that is unknown or missing. Nothing but a hash is looked up, which no guess
+    comes nearer to by how long that takes."""
+    if tokens is None:
+        return EVERYTHING
+    digest = hash_token(token or "")
+    return next((access for known, access in tokens.items() if hmac.compare_digest(known, digest)), None)
+
+
+def allow(scope: str) -> Callable[..., Coroutine[Any, Any, Access]]:
+    """A dependency that gives whoever has a token of this scope, or of `ADMIN`. Raises `Problem` 401 and 403."""
+
+    async def check(
+        request: Request, state: State, sent: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)] = None
+    ) -> Access:
+        access = access_of(state.settings.tokens, sent.credentials if sent else None)
+        if access is None:
+            found = "the token is unknown" if sent else "no token was sent"
+            raise Problem(401, "a token is needed", found, "send Authorization: Bearer TOKEN", _CHALLENGE)
+        if scope not in access.scopes and ADMIN not in access.scopes:
+            raise Problem(
+                403, "the token does not open this", f"its scopes lack {scope}", "ask for a token that has it"
+            )
+        request.state.access = access  # for the log
+        return access
+
+    return check
+
+
+CanPublish = Annotated[Access, Depends(allow("publish"))]
+CanSubscribe = Annotated[Access, Depends(allow("subscribe"))]
+CanRead = Annotated[Access, Depends(allow("read"))]
+CanAdmin = Annotated[Access, Depends(allow("admin"))]

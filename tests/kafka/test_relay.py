@@ -1,0 +1,206 @@
+"""Notifications that go to a topic of a real broker: whoever reads what is committed sees each once, in order."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import defaultdict
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kafka.broker import Broker
+from tests.kafka.relaying import relay_all
+from triplecast.engine import Engine
+from triplecast.errors import PipelineFailed, StorageFault
+from triplecast.journal import Journal
+from triplecast.kafka import Kafka, relay, settle_group
+from triplecast.kafka.relay import Relay
+from triplecast.outbox import Outbox
+
+Topics = tuple[str, str]
+QUERY = "SELECT ?s ?n { ?s <http://e/number> ?n }"
+
+
+def publish(folder: Path, documents: int, first: int = 0, texts: str = "") -> None:
+    """Versions of ten documents."""
+    with Engine.open(folder) as engine:
+        for name in ("one", "two"):
+            if engine.statistics().live.narrow + engine.statistics().live.predicate < 2:
+                engine.subscribe(QUERY, id=name, notify="every")
+        for number in range(first, first + documents):
+            text = f'<http://e/{number % 10}> <http://e/number> {number} ; <http://e/text> "{texts}" .'
+            engine.publish(text, "text/turtle", f"http://e/{number % 10}")
+
+
+def lines(folder: Path) -> list[str]:
+    with Outbox.read_only(folder) as outbox, Journal.read_only(folder) as journal:
+        from triplecast.model.operators import NO_OPERATORS
+        from triplecast.outbox import Definitions
+
+        found = outbox.json_lines(definitions=Definitions(journal.registrations, NO_OPERATORS))
+        return [line for _, text in found for line in text.split("\n")[:-1]]
+
+
+def sent(broker: Broker, topic: str, partitions: int = 3) -> list[Any]:
+    return broker.read(topic, partitions)
+
+
+def check_each_once(broker: Broker, topic: str, folder: Path) -> None:
+    found = sent(broker, topic)
+    assert sorted(message.value().decode() for message in found) == sorted(lines(folder))
+    assert [json.loads(message.value())["id"] for message in found] == [message.key().decode() for message in found]
+    versions = defaultdict(list)
+    for message in found:
+        row = json.loads(message.value())
+        versions[row["subscription"], row["publication"]].append(row["version"])
+    assert all(each == sorted(each) for each in versions.values())
+
+
+def test_each_notification_is_sent_once_under_its_id_and_in_order(
+    broker: Broker, topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay, "AT_ONCE", 16)
+    topic = topics[1]
+    kafka = Kafka(broker.address, notifications=topic)
+    broker.make_topic(topic, 3)
+    publish(tmp_path, 60)
+    relay_all(kafka, tmp_path)
+    check_each_once(broker, topic, tmp_path)
+    publish(tmp_path, 20, 60)
+    for _ in range(2):
+        relay_all(kafka, tmp_path)
+        assert len(sent(broker, topic)) == 160
+    check_each_once(broker, topic, tmp_path)
+
+
+@pytest.mark.parametrize("point", ["kafka.sending:2", "kafka.sent:2"])
+def test_a_relay_that_is_killed_leaves_nothing_out_and_repeats_nothing(
+    broker: Broker, topics: Topics, tmp_path: Path, point: str
+) -> None:
+    topic = topics[1]
+    kafka = Kafka(broker.address, notifications=topic)
+    broker.make_topic(topic, 3)
+    publish(tmp_path, 40)
+    command = [sys.executable, "-m", "tests.kafka.relaying", str(tmp_path), broker.address, topic]
+    environment = os.environ | {"TRIPLECAST_CRASH": point}
+    killed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    relay_all(kafka, tmp_path)
+    check_each_once(broker, topic, tmp_path)
+
+
+def test_brokers_that_restart_hold_notifications_up(broker: Broker, topics: Topics, tmp_path: Path) -> None:
+    topic = topics[1]
+    kafka = Kafka(broker.address, notifications=topic)
+    broker.make_topic(topic, 3)
+    publish(tmp_path, 20)
+    relay_all(kafka, tmp_path)
+    publish(tmp_path, 20, 20)
+    with (
+        Journal.open(tmp_path) as journal,
+        closing(Relay(kafka, settle_group(journal, kafka), journal, [].append)) as relayed,
+    ):
+        broker.restart(signal.SIGKILL)
+        while relayed.is_behind():
+            relayed.look()
+    check_each_once(broker, topic, tmp_path)
+
+
+def test_what_a_cancelled_subscription_was_to_hear_is_not_sent(broker: Broker, topics: Topics, tmp_path: Path) -> None:
+    topic = topics[1]
+    broker.make_topic(topic, 3)
+    publish(tmp_path, 10)
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(QUERY, id="gone", notify="every", owner="o")
+        engine.publish("<http://e/1> <http://e/number> 99 .", "text/turtle", "http://e/1")
+    with Journal.open(tmp_path) as journal:
+        journal.cancel([journal.live_ids(["gone"])["gone"]])
+    relay_all(Kafka(broker.address, notifications=topic), tmp_path)
+    assert {json.loads(each.value())["subscription"] for each in sent(broker, topic)} == {"one", "two"}
+    assert len(sent(broker, topic)) == 22
+
+
+def test_a_group_that_kafka_has_forgotten_repeats_nothing(
+    broker: Broker, topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = topics[1]
+    kafka = Kafka(broker.address, notifications=topic)
+    broker.make_topic(topic, 3)
+    publish(tmp_path, 20)
+    relay_all(kafka, tmp_path)
+    with Journal.read_only(tmp_path) as journal:
+        assert journal.settings()[f"kafka sent {topic}"].endswith(":40")
+        group = journal.settings()["kafka group"]
+    publish(tmp_path, 5, 20)
+    with Journal.open(tmp_path) as journal:
+        journal.set_setting(f"kafka sent {topic}", "1:7")  # as a run that was killed left it
+    broker.admin.delete_consumer_groups([group])[group].result(30)
+    relay_all(kafka, tmp_path)
+    check_each_once(broker, topic, tmp_path)
+
+
+def test_an_outbox_older_than_what_was_sent_is_refused(broker: Broker, topics: Topics, tmp_path: Path) -> None:
+    topic = topics[1]
+    kafka = Kafka(broker.address, notifications=topic)
+    broker.make_topic(topic, 3)
+    publish(tmp_path / "run", 5)
+    relay_all(kafka, tmp_path / "run")
+    shutil.copytree(tmp_path / "run", tmp_path / "copy")
+    publish(tmp_path / "run", 5, 5)
+    relay_all(kafka, tmp_path / "run")
+    with Journal.open(tmp_path / "copy") as journal, pytest.raises(StorageFault, match="older copy"):
+        Relay(kafka, settle_group(journal, kafka), journal, [].append).look()
+
+
+def test_an_outbox_that_is_made_anew_sends_what_the_topic_lacks(broker: Broker, topics: Topics, tmp_path: Path) -> None:
+    topic = topics[1]
+    kafka = Kafka(broker.address, notifications=topic)
+    broker.make_topic(topic, 3)
+    publish(tmp_path, 10)
+    relay_all(kafka, tmp_path)
+    for file in tmp_path.glob("outbox*"):
+        file.unlink()
+    publish(tmp_path, 10, 10)
+    relay_all(kafka, tmp_path)
+    found = [message.key() for message in sent(broker, topic)]
+    assert len(found) == len({*found}) == 40
+
+
+def test_a_copy_of_the_folder_ends_the_relay_of_the_other(broker: Broker, topics: Topics, tmp_path: Path) -> None:
+    topic = topics[1]
+    kafka = Kafka(broker.address, notifications=topic)
+    broker.make_topic(topic, 3)
+    publish(tmp_path / "run", 5)
+    with Journal.open(tmp_path / "run") as journal:
+        group = settle_group(journal, kafka)
+        with closing(Relay(kafka, group, journal, [].append)) as relayed:
+            assert relayed.look()
+            shutil.copytree(tmp_path / "run", tmp_path / "copy")
+            publish(tmp_path / "copy", 5, 5)
+            relay_all(kafka, tmp_path / "copy")
+            relayed._reached = 0
+            with pytest.raises(PipelineFailed, match="another run"):
+                relayed.look()
+
+
+def test_a_notification_too_large_for_a_record_is_sent_without_its_answers(
+    broker: Broker, topics: Topics, tmp_path: Path
+) -> None:
+    topic = topics[1]
+    broker.make_topic(topic, 3)
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe("SELECT ?t { ?s <http://e/text> ?t }", id="texts")
+        engine.publish(f'<http://e/1> <http://e/text> "{"x" * 950_000}" .', "text/turtle", "http://e/1")
+        engine.publish('<http://e/2> <http://e/text> "y" .', "text/turtle", "http://e/2")
+    relay_all(Kafka(broker.address, notifications=topic), tmp_path)
+    rows = {row["publication"]: row for row in (json.loads(each.value()) for each in sent(broker, topic))}
+    assert rows["http://e/1"]["left_out"] > 950_000
+    assert "bindings" not in rows["http://e/1"]
+    assert "left_out" not in rows["http://e/2"]

@@ -1,0 +1,86 @@
+"""Beyond its limits a service says so, and goes on."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.unit.service.conftest import service_of
+from triplecast import Engine, StorageFault, errors
+from triplecast.service.problems import problem_of
+
+TURTLE = {"Content-Type": "text/turtle"}
+
+
+def test_more_than_may_wait_are_told_to_come_again(engine: Engine) -> None:
+    with service_of(engine, threads=1, waiting=1) as client:
+        held, began = threading.Event(), threading.Event()
+        published = engine.publish
+
+        def publish(*arguments: object) -> object:
+            began.set()
+            assert held.wait(30)
+            return published(*arguments)  # type: ignore[arg-type]
+
+        engine.publish = publish  # type: ignore[method-assign, assignment]
+        with ThreadPoolExecutor(4) as threads:
+
+            def put(number: int) -> object:
+                return client.put(f"/documents?graph=a:{number}", content="<a:b> <a:c> <a:d> .", headers=TURTLE)
+
+            first = threads.submit(put, 1)
+            assert began.wait(30)
+            second = threads.submit(put, 2)
+            while client.app.state.service.writing.calls < 2:  # type: ignore[attr-defined]
+                pass
+            refused = put(3)
+            held.set()
+            assert [each.result().status_code for each in (first, second)] == [201, 201]
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+        assert put(4).status_code == 201
+        assert "triplecast_refused_total 1.0" in client.get("/metrics").text
+
+
+def test_bodies_are_bounded_each_and_together(engine: Engine) -> None:
+    with service_of(engine, document_bytes=1000, waiting_bytes=1500, bulk_bytes=5000) as client:
+        assert client.put("/documents?graph=a:1", content=b"#" * 1001, headers=TURTLE).status_code == 413
+        bulk = {"Content-Type": "application/x-ndjson"}
+        assert client.post("/documents", content=b"\n" * 1600, headers=bulk).status_code == 429
+        assert client.post("/documents", content=b"\n" * 1400, headers=bulk).status_code == 200
+        assert client.app.state.service._held == 0  # type: ignore[attr-defined]
+
+
+def test_every_error_has_a_status_and_no_path(tmp_path: object) -> None:
+    fault = StorageFault(f"{tmp_path}/journal.sqlite", "it is damaged", "restore it")
+    problem = problem_of(fault)
+    assert (problem.status, problem.detail, problem.mend) == (503, "it is damaged", "restore it")
+    assert str(tmp_path) not in problem.response().body.decode()
+    full = problem_of(errors.StorageFull(f"{tmp_path}/journal.sqlite", "no space", "make some"))
+    assert full.status == 507
+
+
+@pytest.mark.parametrize("address", ["/nothing", "/documents/x", "/subscriptions/"])
+def test_what_is_not_there_is_a_problem(client: TestClient, address: str) -> None:
+    found = client.get(address)
+    assert found.status_code in (400, 404)
+    assert found.headers["Content-Type"] == "application/problem+json"
+
+
+def test_a_method_that_is_none_is_a_problem(client: TestClient) -> None:
+    found = client.request("PATCH", "/documents")
+    assert (found.status_code, found.headers["Content-Type"]) == (405, "application/problem+json")
+    assert found.headers["Allow"]
+
+
+def test_what_is_unforeseen_tells_nothing_but_its_kind(engine: Engine) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("a secret")
+
+    engine.publish = fail  # type: ignore[method-assign, assignment]
+    client = TestClient(service_of(engine).app, base_url="http://localhost", raise_server_exceptions=False)
+    with client:
+        found = client.put("/documents?graph=a:1", content="<a:b> <a:c> <a:d> .", headers=TURTLE)
+    assert (found.status_code, "secret" in found.text) == (500, False)

@@ -1,0 +1,104 @@
+"""Subscriptions over HTTP."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+from fastapi.testclient import TestClient
+
+from triplecast import Engine
+
+RAIL = 'SELECT ?title { ?item dc:subject "rail" ; rss:title ?title }'
+TRAIN = '<https://e.org/1> dc:subject "rail" ; rss:title "A night train" .'
+PREFIXES = "@prefix dc: <http://purl.org/dc/elements/1.1/> . @prefix rss: <http://purl.org/rss/1.0/> .\n"
+SPARQL = {"Content-Type": "application/sparql-query"}
+
+
+def test_a_subscription_is_made_read_renewed_listed_and_cancelled(client: TestClient, engine: Engine) -> None:
+    made = client.post("/subscriptions", json={"text": RAIL, "id": "rail", "lease": 3600, "owner": "ada"})
+    assert made.status_code == 201
+    row = made.json()
+    assert (row["id"], row["warnings"], row["cost"], row["matches"]) == ("rail", [], "narrow", 0)
+    ticket = {"Triplecast-Ticket": row["ticket"]}
+    assert client.get(made.headers["Location"], headers=ticket).json()["text"] == RAIL
+    client.put("/documents?graph=https://e.org/1", content=PREFIXES + TRAIN, headers={"Content-Type": "text/turtle"})
+    assert [each.subscription for each in engine.notifications()] == ["rail"]
+    renewed = client.patch("/subscriptions/rail", json={"lease": "forever"}, headers=ticket)
+    assert renewed.json() == {"id": "rail", "expires": None}
+    client.post("/subscriptions", content=RAIL, headers=SPARQL)
+    page = client.get("/subscriptions", params={"owner": "ada"}).json()
+    assert ([each["id"] for each in page["subscriptions"]], page["after"]) == (["rail"], None)
+    first = client.get("/subscriptions", params={"limit": 1}).json()
+    rest = client.get("/subscriptions", params={"limit": 1, "after": first["after"]}).json()
+    assert len({each["id"] for each in first["subscriptions"] + rest["subscriptions"]}) == 2
+    assert client.delete("/subscriptions/rail", headers=ticket).json()["position"] > row["registration"]
+    assert client.get("/subscriptions/rail", headers=ticket).status_code == 404
+
+
+def test_an_unknown_id_and_a_wrong_ticket_are_answered_alike(client: TestClient) -> None:
+    client.post("/subscriptions", json={"text": RAIL, "id": "rail"})
+    for method in ("GET", "DELETE", "PATCH"):
+        answers = [
+            client.request(method, f"/subscriptions/{id}", headers={"Triplecast-Ticket": "guess"}, content=b"{}")
+            for id in ("rail", "unknown")
+        ]
+        assert {answer.status_code for answer in answers} == {404}
+        assert answers[0].json() == answers[1].json()
+    missing = client.get("/subscriptions/rail")
+    assert (missing.status_code, missing.json()["mend"]) == (400, "send the header Triplecast-Ticket")
+
+
+def test_an_id_may_have_any_characters(client: TestClient) -> None:
+    id = "news/rail & söhne?.rq"
+    made = client.post("/subscriptions", json={"text": RAIL, "id": id}).json()
+    ticket = {"Triplecast-Ticket": made["ticket"]}
+    assert client.get(f"/subscriptions/{quote(id, safe='')}", headers=ticket).json()["id"] == id
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "part"),
+    [
+        ({"text": "SELECT ?x { ?x"}, 400, "grammar"),
+        ({"text": "SELECT ?x { SERVICE <https://e.org/> { ?x ?y ?z } }"}, 422, "not answered"),
+        ({"text": RAIL, "lease": -1}, 422, "as described"),
+        ({"text": RAIL, "lease": "soon"}, 422, "as described"),
+        ({"text": RAIL, "colour": "red"}, 422, "as described"),
+        ({"text": RAIL, "id": "taken"}, 400, "cannot be used"),
+        ([], 422, "as described"),
+    ],
+)
+def test_what_cannot_be_registered_says_why(client: TestClient, body: object, status: int, part: str) -> None:
+    client.post("/subscriptions", json={"text": RAIL, "id": "taken"})
+    found = client.post("/subscriptions", json=body)
+    assert (found.status_code, found.headers["Content-Type"]) == (status, "application/problem+json")
+    assert part in found.json()["title"]
+    if status == 400 and "grammar" in part:
+        assert (found.json()["line"], found.json()["column"]) == (1, 15)
+
+
+def test_repository_scope_tells_what_there_is(client: TestClient) -> None:
+    client.put("/documents?graph=https://e.org/1", content=PREFIXES + TRAIN, headers={"Content-Type": "text/turtle"})
+    made = client.post("/subscriptions", json={"text": RAIL, "scope": "repository", "notify": "changed"})
+    assert made.json()["matches"] == 1
+
+
+def test_a_preview_registers_nothing(client: TestClient) -> None:
+    client.put("/documents?graph=https://e.org/1", content=PREFIXES + TRAIN, headers={"Content-Type": "text/turtle"})
+    found = client.post("/preview", json={"text": RAIL}).json()
+    assert (found["publications"], found["matches"]) == (1, 1)
+    assert found["examples"][0]["answer"]["results"]["bindings"] == [
+        {"title": {"type": "literal", "value": "A night train"}}
+    ]
+    assert client.get("/subscriptions").json()["subscriptions"] == []
+
+
+def test_an_explanation_says_where_a_document_fails(client: TestClient) -> None:
+    made = client.post("/subscriptions", json={"text": RAIL, "id": "rail"}).json()
+    headers = {"Triplecast-Ticket": made["ticket"], "Content-Type": "text/turtle"}
+    document = PREFIXES + TRAIN.replace("rail", "road")
+    found = client.post("/subscriptions/rail/explain", content=document, headers=headers).json()
+    assert [each["matched"] for each in found["explanations"]] == [False]
+    assert found["explanations"][0]["failure"]
+    matched = client.post("/subscriptions/rail/explain", content=PREFIXES + TRAIN, headers=headers).json()
+    assert [each["matched"] for each in matched["explanations"]] == [True]
