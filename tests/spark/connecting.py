@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.pipeline.java import find_java_home
-from triplecast.pipeline.session import SETTINGS, last_line, master, spark_environment
+from triplecast.pipeline.session import SETTINGS, last_line, spark_environment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +35,7 @@ def connect_session(scratch: Path) -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         "spark.sql.shuffle.partitions": "2",
     }
-    command = [str(Path(_find_spark_home(), "bin", "spark-submit")), "--master", master(2), "--class", _SERVER]
+    command = [str(Path(_find_spark_home(), "bin", "spark-submit")), "--master", "local[2,4]", "--class", _SERVER]
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
     environment = {**os.environ, **spark_environment(find_java_home(os.environ), scratch)}

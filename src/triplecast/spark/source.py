@@ -12,7 +12,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from triplecast.errors import InputError
-from triplecast.spark.tables import TABLES, Notifications, Offset, Table, Wanted, check_folder
+from triplecast.spark.tables import TABLES, FolderTable, NotificationTable, Offset, Wanted, check_folder
 from triplecast.spark.writing import BatchPublisher, StreamPublisher
 
 if TYPE_CHECKING:
@@ -81,10 +81,14 @@ class _Options:
         folder = self._of.get("folder")
         if folder is None:
             raise InputError('the source "triplecast" has no option folder', 'say .option("folder", FOLDER)')
+        if not Path(folder).is_absolute():
+            raise InputError(
+                f"the option folder is {folder!r}", "give an absolute path: Spark's processes are elsewhere"
+            )
         return Path(folder)
 
     @property
-    def table(self) -> Table:
+    def table(self) -> FolderTable:
         name = self._of.get("table", "notifications")
         if name not in TABLES:
             raise InputError(f"there is no table {name!r}", f"the option table is one of {', '.join(TABLES)}")
@@ -92,7 +96,7 @@ class _Options:
             return TABLES[name]
         if name != "notifications":
             raise InputError(f"readChangeFeed is of notifications, not of {name}", "leave one of the options out")
-        return Notifications(changes=True)
+        return NotificationTable(changes=True)
 
     @property
     def wanted(self) -> Wanted:
@@ -216,7 +220,7 @@ class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return head if last is None else head._replace(number=min(head.number, last))
 
 
-def cut_table(table: Table, after: Offset, upto: int) -> list[InputPartition]:
+def cut_table(table: FolderTable, after: Offset, upto: int) -> list[InputPartition]:
     """The rows of a table in parts of nearly equal length."""
     span = upto - after.number
     if span <= 0:

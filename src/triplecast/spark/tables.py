@@ -39,7 +39,7 @@ class Wanted(NamedTuple):
     owner: str | None = None
 
 
-class Table(Protocol):
+class FolderTable(Protocol):
     """One of the tables of a folder."""
 
     schema: pa.Schema
@@ -54,7 +54,7 @@ class Table(Protocol):
         """Yield the rows beyond `after` up to `upto`, in order."""
 
 
-class Notifications:
+class NotificationTable:
     """What was recorded for subscribers, by sequence."""
 
     splits = True
@@ -85,7 +85,7 @@ class Notifications:
                     return
 
 
-class Publications:
+class PublicationTable:
     """Versions of documents and their removals, by position; `match` takes its rows as documents."""
 
     schema = pa.schema(
@@ -121,7 +121,7 @@ class Publications:
                 start = found[-1].position
 
 
-class Undecided:
+class UndecidedTable:
     """Pairs that were not decided, by position of the publication."""
 
     schema = pa.schema(
@@ -178,10 +178,10 @@ _CHANGES = pa.schema(
 _BEFORE, _AFTER = "update_preimage", "update_postimage"
 _TYPES = {"added": "insert", "present": "insert", "removed": "delete"}
 
-TABLES: Mapping[str, Table] = {
-    "notifications": Notifications(),
-    "publications": Publications(),
-    "undecided": Undecided(),
+TABLES: Mapping[str, FolderTable] = {
+    "notifications": NotificationTable(),
+    "publications": PublicationTable(),
+    "undecided": UndecidedTable(),
 }
 
 
