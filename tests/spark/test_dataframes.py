@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import triplecast
+from tests.house.pages import blocks_of, read_page
 from triplecast.ingest.document_files import read_documents
 from triplecast.model.subscription import FOREVER
 from triplecast.offline import match_documents
@@ -157,3 +159,16 @@ def test_rows_are_published_once(session: SparkSession, folder: Path, tmp_path: 
     assert not [*(target / "staged").iterdir()]
     with triplecast.Engine.open(target) as engine:
         assert [name.partition(":")[0] for name in engine._journal.sources()] == ["spark"]
+
+
+def test_the_page_runs_as_written(spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = "\n".join(block.text for block in blocks_of(read_page("docs/spark.md")) if block.language == "python")
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        exec(compile(program, "docs/spark.md", "exec"), {})
+    finally:
+        os.chdir(before)
+    assert "A night train" in capfd.readouterr().out
+    assert spark.read.parquet(str(tmp_path / "matches")).count() == 1
+    assert _table(spark, tmp_path / "news").count() == 2
