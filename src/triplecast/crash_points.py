@@ -39,6 +39,10 @@ POINTS = (
     "taking.group-taken",
     "spark.order-kept",
     "spark.batch-published",
+    "sources.fetched",
+    "sources.taken",
+    "sources.published",
+    "sources.settled",
     "delivery.noted",
     "delivery.committed",
 )

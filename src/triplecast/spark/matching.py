@@ -16,7 +16,7 @@ from triplecast.journal import Clock, read_clock, system_clock, time_text
 from triplecast.languages.roots import read_split
 from triplecast.model.operators import SCHEDULE, check_schedule
 from triplecast.model.publication import Draft, Position, Publication
-from triplecast.offline import MatchedDocuments
+from triplecast.offline import MatchedDocuments, match_whole
 from triplecast.operators.operator_set import Declared, operator_set
 from triplecast.spark.compiled import Compiled, open_compiled
 from triplecast.spark.documents import documents_of, select_documents
@@ -87,7 +87,7 @@ def match_batches(matching: Matching, batches: Iterable[pa.RecordBatch]) -> Iter
     documents = documents_of(batches, matching.dataset, matching.split)
     now = matching.now
     accept = first_versions(len(compiled.names), system_clock if now is None else lambda: now)
-    for outcome in compiled.stages.match(compiled.snapshot, documents, accept, compiled.taxonomy):
+    for outcome in compiled.stages.match(match_whole(compiled.snapshot), documents, accept, compiled.taxonomy):
         yield from to_rows(outcome, compiled)
 
 
