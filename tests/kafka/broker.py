@@ -152,6 +152,14 @@ class Broker:
         if producer.flush(60) or failed:
             raise RuntimeError(failed[:1])
 
+    def committed(self, topic: str, group: str) -> int:
+        """The offset of a group in partition 0 of a topic."""
+        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+        asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])
+        (found,) = self.admin.list_consumer_group_offsets([asked])[group].result(30).topic_partitions
+        return int(found.offset)
+
     def read(self, topic: str, partitions: int = 1) -> list[Any]:
         """All committed records of a topic, by partition."""
         from confluent_kafka import Consumer, KafkaError, TopicPartition

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -20,12 +21,25 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     jars = fetch_jars()
     if isinstance(jars, str):
         pytest.skip(jars)
-    broker = Broker(jars, tmp_path_factory.mktemp("kafka"))
-    broker.start()
+    broker = start_broker(jars, tmp_path_factory)
     try:
         yield broker
     finally:
         broker.stop()
+
+
+def start_broker(jars: Path, places: pytest.TempPathFactory) -> Broker:
+    """A free port may be another process's a moment later."""
+    for attempts_left in (2, 1, 0):
+        broker = Broker(jars, places.mktemp("kafka"))
+        try:
+            broker.start()
+        except RuntimeError:
+            if not attempts_left:
+                raise
+        else:
+            return broker
+    raise AssertionError
 
 
 _numbers = count(1)
