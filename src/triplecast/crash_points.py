@@ -36,6 +36,10 @@ POINTS = (
     "kafka.sent",
     "local.taken",
     "local.committed",
+    "sources.fetched",
+    "sources.taken",
+    "sources.published",
+    "sources.settled",
     "delivery.noted",
     "delivery.committed",
 )

@@ -63,7 +63,7 @@ def test_the_program_of_the_tutorial_names_what_is_wrong_and_does_not_go_on_with
     assert "https://courier.example.org/news/80 https://courier.example.org/\n" in printed
 
 
-@pytest.mark.parametrize(("page", "commands"), [("docs/language.md", 1)])
+@pytest.mark.parametrize(("page", "commands"), [("docs/language.md", 1), ("docs/sources.md", 3)])
 def test_the_commands_of_a_page_print_what_it_shows(page: str, commands: int, tmp_path: Path) -> None:
     (tmp_path / "inbox").mkdir()
     copy(ROOT / "examples" / "inbox" / "news" / "courier.atom", tmp_path / "inbox" / "news.atom")

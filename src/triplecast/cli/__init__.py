@@ -30,6 +30,7 @@ from triplecast.cli import (
     schema,
     serve,
     show,
+    sources,
     subscriptions,
 )
 from triplecast.cli.terminal import Exit, say
@@ -47,6 +48,7 @@ COMMANDS = (
     preview,
     query,
     follow,
+    sources,
     deliver,
     schema,
     show,
@@ -74,6 +76,8 @@ EXAMPLES = MappingProxyType(
         "follow": "triplecast follow catalogue --into mine --subscriptions datasets.rq",
         "replicate": "triplecast replicate catalogue --into second",
         "gc": "triplecast gc mine --dry-run",
+        "sources": "triplecast sources news add https://example.org/feed.xml",
+        "poll": "triplecast poll news",
         "deliver": "triplecast deliver news --once",
         "targets": "triplecast targets news add rail.rq --webhook https://example.org/hook",
         "schema": "triplecast schema catalogue schema.ttl",

@@ -19,6 +19,7 @@ from triplecast.model.subscription import CHANGED, INITIAL, NOTIFY, PUBLICATION,
 
 if TYPE_CHECKING:
     from triplecast.model.subscription import Subscription
+    from triplecast.registry.lines import LoadedSubscriptions
 
 AT_ONCE = 1000
 CHARACTERS_AT_ONCE = 1 << 20
@@ -36,7 +37,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "the run's own subscription files and those registered here stand side by side; an id belongs to one of them. "
         "Exit code 1: some were refused.",
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files or folders, as for `match`")
+    parser.add_argument("files", metavar="FILE", nargs="*", type=Path, help="files or folders, as for `match`")
+    parser.add_argument("--words", metavar="WORDS", help="in the place of FILE: words to look for; say the query made")
+    parser.add_argument("--near", metavar="N", type=int, help="with at most N words between two of them")
+    parser.add_argument("--in", dest="within", metavar="NAME", nargs="+", help="in values of these properties")
+    parser.add_argument("--class", dest="of_class", metavar="NAME", help="of instances of this class (rss:item)")
     parser.add_argument("--id", help="the id, where FILE holds one subscription (its file name unless given)")
     parser.add_argument("--owner", help="who holds them, unless a .jsonl line says so")
     parser.add_argument(
@@ -63,9 +68,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_operators(parser)
     parser = _command(
-        commands, "unsubscribe", unsubscribe, "cancel a subscription of a folder", "Cancel the live subscription ID."
+        commands,
+        "unsubscribe",
+        unsubscribe,
+        "cancel a subscription of a folder",
+        "Cancel the live subscription ID, or all of an owner.",
     )
-    parser.add_argument("id", metavar="ID", help="as `triplecast subscribe` printed it")
+    parser.add_argument("id", metavar="ID", nargs="?", help="as `triplecast subscribe` printed it")
+    parser.add_argument("--owner", help="cancel all of this owner: those of a deleted local repository, say")
     parser.add_argument("--ticket", help="refuse unless this is its ticket")
     parser = _command(
         commands,
@@ -109,8 +119,10 @@ def subscribe(arguments: argparse.Namespace) -> int:
     from triplecast.registry.files import describe_unread, load_subscriptions
     from triplecast.registry.lines import SubscriptionFault
 
+    if not arguments.files and arguments.words is None:
+        raise InputError("there is nothing to subscribe to", "name files, or give --words")
     made = is_new_journal(arguments.folder)
-    loaded = load_subscriptions(arguments.files)
+    loaded = load_subscriptions(arguments.files) if arguments.words is None else _of_words(arguments)
     say_faults()
     if loaded.ignored:
         say(describe_unread(loaded.ignored))
@@ -145,6 +157,20 @@ def subscribe(arguments: argparse.Namespace) -> int:
     if not registered:
         return Exit.FAILED
     return Exit.PARTLY if refused else Exit.DONE
+
+
+def _of_words(arguments: argparse.Namespace) -> LoadedSubscriptions:
+    """The subscription that words make; its query is said."""
+    from triplecast.languages.keywords import Keywords, keywords_query
+    from triplecast.model.subscription import Subscription
+    from triplecast.registry.lines import LoadedSubscriptions
+
+    if arguments.files or arguments.language:
+        raise InputError("--words take the place of FILE and --language", "leave those out")
+    wanted = Keywords(arguments.words, arguments.near, tuple(arguments.within or ()), arguments.of_class)
+    text = keywords_query(wanted)
+    say(text)
+    return LoadedSubscriptions((Subscription(arguments.words, text),), ("--words",), ())
 
 
 def cut_groups(subscriptions: Sequence[Subscription]) -> Iterator[list[Subscription]]:
@@ -191,13 +217,28 @@ def unsubscribe(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_requests
 
     _check_folder(arguments.folder)
+    if (arguments.id is None) == (arguments.owner is None):
+        raise InputError("one subscription is cancelled, or all of an owner", "give its ID, or --owner alone")
     with open_requests(arguments.folder) as ask:
+        if arguments.owner is not None:
+            return _say_ended(arguments, ask({"request": "unsubscribe", "owner": arguments.owner}))
         answer = ask({"request": "unsubscribe", "id": arguments.id, "ticket": arguments.ticket})
     if arguments.json:
         print_json({"id": arguments.id, **answer})
     else:
         print_text(f"{printable_name(arguments.id)} is cancelled")
     return Exit.DONE
+
+
+def _say_ended(arguments: argparse.Namespace, answer: dict[str, Any]) -> int:
+    for id in answer["ended"]:
+        if arguments.json:
+            print_json({"id": id})
+        else:
+            print_text(f"{printable_name(id)} is cancelled")
+    if not answer["ended"]:
+        say_unknown(arguments.folder, arguments.owner)
+    return Exit.DONE if answer["ended"] else Exit.NOTHING
 
 
 def resync(arguments: argparse.Namespace) -> int:

@@ -27,7 +27,7 @@ class Attempt:
     """Now, in microseconds since 1970."""
 
 
-class Outcome(NamedTuple):
+class AttemptOutcome(NamedTuple):
     word: str
     reason: str = ""
     retry_after: float | None = None
@@ -36,5 +36,5 @@ class Outcome(NamedTuple):
     """Whether there was a receiver at all."""
 
 
-Deliver = Callable[[Attempt], Outcome]
+Deliver = Callable[[Attempt], AttemptOutcome]
 """Makes an attempt. Raises nothing but what ends the program."""

@@ -9,14 +9,14 @@ from heapq import heappop, heappush
 from itertools import count
 from threading import RLock
 
-from triplecast.delivery.attempt import DELIVERED, FAILED, GONE, REFUSED, Attempt, Outcome
-from triplecast.delivery.hearing import Hearing, ended
+from triplecast.delivery.attempt import DELIVERED, FAILED, GONE, REFUSED, Attempt, AttemptOutcome
+from triplecast.delivery.hearing import TargetIndex, ended
 from triplecast.delivery.ledger import Ledger
 from triplecast.delivery.live import SECOND, Live, buried, is_exhausted
 from triplecast.delivery.reading import MOST_QUEUED, PAGE, first, read_one, read_page
 from triplecast.delivery.store import TargetStore
 from triplecast.delivery.target import COMMAND, EMAIL, KINDS, WEBHOOK, WEBSUB, DeadLetter, Target
-from triplecast.delivery.turns import Turns
+from triplecast.delivery.turns import HostTurns
 from triplecast.errors import InputError
 from triplecast.journal import Clock, JournalFile, system_clock
 from triplecast.outbox import Notification, OutboxReader
@@ -58,9 +58,9 @@ class Deliveries:
         self._clock = clock
         self._chance = chance
         self._kinds = frozenset(kinds)
-        self._turns = Turns(at_once)
+        self._turns = HostTurns(at_once)
         self._lives: dict[str, Live] = {}
-        self._hearing = Hearing(journal, self._ledger.note)
+        self._hearing = TargetIndex(journal, self._ledger.note)
         self._due: list[tuple[int, int, str]] = []
         self._number = count()
         self._latest = 0
@@ -138,7 +138,7 @@ class Deliveries:
         asked right before an attempt."""
         return not ended(self._journal, {each.registration for each in attempt.notifications}, self._clock())
 
-    def settle(self, attempt: Attempt, outcome: Outcome) -> None:
+    def settle(self, attempt: Attempt, outcome: AttemptOutcome) -> None:
         """Take in what came of an attempt."""
         with self._lock:
             now = self._clock()
@@ -152,7 +152,7 @@ class Deliveries:
             if live.target.disabled:
                 return
             if outcome.word == REFUSED:
-                self._let_go(live)
+                self._let_go(live, attempt.letter)
             elif outcome.word == GONE:
                 self._give_up(live, outcome.reason)
             elif attempt.letter is not None:
@@ -326,10 +326,10 @@ class Deliveries:
         found = read_one(self._outbox, letter.epoch, letter.sequence)
         attempt = Attempt(live.target, [] if found is None else [found], letter, now)
         if found is None:
-            self.settle(attempt, Outcome(FAILED, "it has been pruned from the outbox"))
+            self.settle(attempt, AttemptOutcome(FAILED, "it has been pruned from the outbox"))
         return [] if found is None else [attempt]
 
-    def _fail(self, live: Live, notifications: Sequence[Notification], outcome: Outcome, now: int) -> None:
+    def _fail(self, live: Live, notifications: Sequence[Notification], outcome: AttemptOutcome, now: int) -> None:
         target = live.failed(outcome, now, self._chance)
         if is_exhausted(target):
             self._ledger.bury(buried(target, notifications, now))
@@ -343,7 +343,7 @@ class Deliveries:
         else:
             live.feed.restart(target.sequence)
 
-    def _settle_letter(self, live: Live, letter: DeadLetter, outcome: Outcome, now: int) -> None:
+    def _settle_letter(self, live: Live, letter: DeadLetter, outcome: AttemptOutcome, now: int) -> None:
         """One that is not delivered stays as it was; it holds nothing up."""
         if outcome.word == DELIVERED:
             self._ledger.forget(letter)
@@ -351,8 +351,10 @@ class Deliveries:
         else:
             self._ledger.bury([letter._replace(again=False, reason=outcome.reason, at=now)])
 
-    def _let_go(self, live: Live) -> None:
+    def _let_go(self, live: Live, letter: DeadLetter | None) -> None:
         """Nothing more of registrations that have ended; a target that belongs to one goes with it."""
+        if letter is not None:
+            self._ledger.forget(letter)
         if live.target.follows:
             live.feed.drop_those(ended(self._journal, {each.registration for each in live.feed.queue}, self._clock()))
         else:

@@ -12,7 +12,7 @@ from triplecast.model.subscription import FILES
 from triplecast.outbox import Notification
 
 
-class Hearing:
+class TargetIndex:
     """The targets that are delivered to, by registration, or by the id of a subscription file."""
 
     def __init__(self, journal: JournalFile, note: Callable[[Target], None]) -> None:

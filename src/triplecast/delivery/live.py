@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from triplecast.delivery.attempt import BUSY, Outcome
-from triplecast.delivery.reading import Feed
+from triplecast.delivery.attempt import BUSY, AttemptOutcome
+from triplecast.delivery.reading import TargetFeed
 from triplecast.delivery.retrying import (
     ATTEMPTS,
     BUSY_SECONDS,
@@ -33,7 +33,7 @@ class Live:
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self.feed = Feed(target.sequence)
+        self.feed = TargetFeed(target.sequence)
         self.letters: deque[DeadLetter] = deque()
         """To be replayed, before anything else."""
         self.in_flight = False
@@ -76,7 +76,7 @@ class Live:
             last_error="",
         )
 
-    def failed(self, outcome: Outcome, now: int, chance: Callable[[], float]) -> Target:
+    def failed(self, outcome: AttemptOutcome, now: int, chance: Callable[[], float]) -> Target:
         """The target after an attempt in vain. Of a receiver that asks for less, no attempt is counted."""
         since = now if self.target.failing_since is None else min(self.target.failing_since, now)
         attempts = self.target.attempts

@@ -16,7 +16,7 @@ QUEUED_BYTES = 1 << 20
 """once they have these bytes of answers, there is no room for another."""
 
 
-class Feed:
+class TargetFeed:
     """What one target is to get next, in memory: the next notifications, and how far they have been read."""
 
     __slots__ = ("_bytes", "at_end", "queue", "upto")

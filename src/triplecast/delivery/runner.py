@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
-from triplecast.delivery.attempt import FAILED, Attempt, Deliver, Outcome
+from triplecast.delivery.attempt import FAILED, Attempt, AttemptOutcome, Deliver
 from triplecast.delivery.deliveries import AT_ONCE, Deliveries
 from triplecast.errors import InputError, StorageFault, StorageFull
 from triplecast.journal import Clock, system_clock
@@ -31,7 +31,7 @@ class DeliveryRunner:
         """What ended it, before it was stopped."""
         self._deliver = deliver
         self._clock = clock
-        self._settled: SimpleQueue[tuple[Attempt, Outcome] | None] = SimpleQueue()
+        self._settled: SimpleQueue[tuple[Attempt, AttemptOutcome] | None] = SimpleQueue()
         self._workers = ThreadPoolExecutor(at_once, "triplecast-deliver")
         self._stopping = Event()
         self._is_done: Callable[[], bool] = lambda: False
@@ -112,10 +112,10 @@ class DeliveryRunner:
 
     def _attempt(self, attempt: Attempt) -> None:
         """An attempt always has an outcome: without one its target would wait for ever."""
-        outcome = Outcome(FAILED, "the attempt was broken off")
+        outcome = AttemptOutcome(FAILED, "the attempt was broken off")
         try:
             outcome = self._deliver(attempt)
         except Exception as error:
-            outcome = Outcome(FAILED, f"{type(error).__name__}: {error}")
+            outcome = AttemptOutcome(FAILED, f"{type(error).__name__}: {error}")
         finally:
             self._settled.put((attempt, outcome))

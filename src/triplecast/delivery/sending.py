@@ -18,12 +18,12 @@ from email.message import EmailMessage
 from email.utils import formatdate
 from functools import partial
 
-from triplecast.delivery.attempt import BUSY, DELIVERED, FAILED, GONE, REFUSED, Attempt, Deliver, Outcome
+from triplecast.delivery.attempt import BUSY, DELIVERED, FAILED, GONE, REFUSED, Attempt, AttemptOutcome, Deliver
 from triplecast.delivery.deliveries import Deliveries
 from triplecast.delivery.messages import command_input, mail_subject, mail_text, webhook_body, with_definitions
 from triplecast.delivery.retrying import read_retry_after
 from triplecast.delivery.target import COMMAND, EMAIL, WEBHOOK, secret_key
-from triplecast.egress import Answer, Send
+from triplecast.egress import HttpAnswer, Send
 from triplecast.errors import EgressFailed, EgressRefused, InputError
 from triplecast.journal import JournalFile
 from triplecast.model.operators import OperatorSet
@@ -56,9 +56,9 @@ def sender_of(
 ) -> Deliver:
     """What makes attempts, one of `ways` for each kind of target; nothing is sent for a registration that has ended."""
 
-    def deliver(attempt: Attempt) -> Outcome:
+    def deliver(attempt: Attempt) -> AttemptOutcome:
         if not deliveries.are_live(attempt):
-            return Outcome(REFUSED)
+            return AttemptOutcome(REFUSED)
         found = with_definitions(attempt.notifications, journal, operators())
         return ways[attempt.target.kind](Attempt(attempt.target, found, attempt.letter, attempt.at))
 
@@ -75,7 +75,7 @@ def ways_of(send: Send, mail: MailServer | None, commands: bool) -> dict[str, De
     return ways
 
 
-def post_webhook(send: Send, attempt: Attempt) -> Outcome:
+def post_webhook(send: Send, attempt: Attempt) -> AttemptOutcome:
     """A request of Standard Webhooks: its id is the notification's, whatever attempt it is."""
     (notification,) = attempt.notifications
     body, at = webhook_body(notification), str(attempt.at // 1_000_000)
@@ -94,27 +94,27 @@ def sign(secret: str, id: str, timestamp: str, body: bytes) -> str:
     return f"v1,{base64.b64encode(signed).decode()}"
 
 
-def post(send: Send, attempt: Attempt, headers: Sequence[tuple[str, str]], body: bytes) -> Outcome:
+def post(send: Send, attempt: Attempt, headers: Sequence[tuple[str, str]], body: bytes) -> AttemptOutcome:
     try:
         answer = send("POST", attempt.target.address, headers, body)
     except EgressRefused as refusal:
-        return Outcome(FAILED, refusal.reason)
+        return AttemptOutcome(FAILED, refusal.reason)
     except EgressFailed as failure:
-        return Outcome(FAILED, failure.reason, answered=False)
+        return AttemptOutcome(FAILED, failure.reason, answered=False)
     return outcome_of(answer, attempt.at)
 
 
-def outcome_of(answer: Answer, now: int) -> Outcome:
+def outcome_of(answer: HttpAnswer, now: int) -> AttemptOutcome:
     """A redirection is a failure: nobody vouches for where it leads."""
     asked = read_retry_after(answer.header("retry-after"), now)
     if 200 <= answer.status < 300:
-        return Outcome(DELIVERED)
+        return AttemptOutcome(DELIVERED)
     if answer.status == 410:
-        return Outcome(GONE, "it answered 410: gone")
-    return Outcome(BUSY if answer.status == 429 else FAILED, f"it answered {answer.status}", asked)
+        return AttemptOutcome(GONE, "it answered 410: gone")
+    return AttemptOutcome(BUSY if answer.status == 429 else FAILED, f"it answered {answer.status}", asked)
 
 
-def send_mail(server: MailServer, attempt: Attempt) -> Outcome:
+def send_mail(server: MailServer, attempt: Attempt) -> AttemptOutcome:
     """One mail of all that there is."""
     message = EmailMessage()
     message["From"], message["To"] = server.sender, attempt.target.address
@@ -131,10 +131,10 @@ def send_mail(server: MailServer, attempt: Attempt) -> Outcome:
                 connected.login(server.user, server.password)
             connected.send_message(message)
     except (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused) as refusal:
-        return Outcome(FAILED, f"the mail server refused it: {refusal}")
+        return AttemptOutcome(FAILED, f"the mail server refused it: {refusal}")
     except (OSError, smtplib.SMTPException) as error:
-        return Outcome(FAILED, f"no answer from the mail server: {error}", answered=False)
-    return Outcome(DELIVERED)
+        return AttemptOutcome(FAILED, f"no answer from the mail server: {error}", answered=False)
+    return AttemptOutcome(DELIVERED)
 
 
 def _connect(server: MailServer) -> smtplib.SMTP:
@@ -151,7 +151,7 @@ def _connect(server: MailServer) -> smtplib.SMTP:
     return connected
 
 
-def run_command(attempt: Attempt) -> Outcome:
+def run_command(attempt: Attempt) -> AttemptOutcome:
     """The notification as a line of JSON on its standard input; it has taken it where it ends with 0. What it starts is
     ended with it."""
     argv = json.loads(attempt.target.address)
@@ -163,18 +163,18 @@ def run_command(attempt: Attempt) -> Outcome:
             argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, env=kept, start_new_session=True
         )
     except (OSError, ValueError) as error:
-        return Outcome(FAILED, f"it cannot be started: {error}")
+        return AttemptOutcome(FAILED, f"it cannot be started: {error}")
     try:
         process.communicate(told, timeout=COMMAND_SECONDS)
     except subprocess.TimeoutExpired:
-        return Outcome(FAILED, f"it did not end within {COMMAND_SECONDS:g} s")
+        return AttemptOutcome(FAILED, f"it did not end within {COMMAND_SECONDS:g} s")
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     if process.returncode == 0:
-        return Outcome(DELIVERED)
-    return Outcome(FAILED, f"it ended with {process.returncode}")
+        return AttemptOutcome(DELIVERED)
+    return AttemptOutcome(FAILED, f"it ended with {process.returncode}")
 
 
 def read_mail_server(where: str | None, sender: str | None, user: str | None, password: str) -> MailServer | None:

@@ -28,7 +28,7 @@ class Host:
     """Targets that are due and wait for their turn."""
 
 
-class Turns:
+class HostTurns:
     """Counts what is under way. Not thread-safe: `Deliveries` holds its lock."""
 
     def __init__(self, at_once: int) -> None:

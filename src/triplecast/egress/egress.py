@@ -21,7 +21,7 @@ from typing import Protocol
 from triplecast.egress.addresses import Address, is_refused
 from triplecast.egress.body import read_body
 from triplecast.egress.deadline import DeadlineSocket
-from triplecast.egress.url import Target, read_url
+from triplecast.egress.url import RequestTarget, read_url
 from triplecast.errors import EgressFailed, EgressRefused
 
 SECONDS = 15.0
@@ -53,7 +53,7 @@ class EgressRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     status: int
     """From 200; a redirection is one too."""
     headers: tuple[tuple[str, str], ...]
@@ -80,7 +80,7 @@ class Send(Protocol):
         *,
         seconds: float = SECONDS,
         most_bytes: int = MOST_BYTES,
-    ) -> Answer: ...
+    ) -> HttpAnswer: ...
 
 
 class Egress:
@@ -94,7 +94,7 @@ class Egress:
         self._tls = tls or ssl.create_default_context()
         self._lookups = BoundedSemaphore(LOOKUPS)
 
-    def check(self, url: str) -> Target:
+    def check(self, url: str) -> RequestTarget:
         """What can be said of a URL without looking its name up. Raises `EgressRefused`."""
         target = read_url(url)
         if self.rules.ports and target.port not in self.rules.ports:
@@ -113,7 +113,7 @@ class Egress:
         *,
         seconds: float = SECONDS,
         most_bytes: int = MOST_BYTES,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Send one request and return its answer, whatever its status.
 
         Raises `EgressRefused` where the request may not be made, and `EgressFailed` where there is no answer in time,
@@ -134,7 +134,7 @@ class Egress:
             raise EgressFailed(target.origin, what[:200]) from error
 
     def _head(
-        self, target: Target, method: str, headers: Iterable[tuple[str, str]], body: bytes | None
+        self, target: RequestTarget, method: str, headers: Iterable[tuple[str, str]], body: bytes | None
     ) -> list[tuple[str, str]]:
         given = [*headers]
         for name, value in given:
@@ -149,7 +149,7 @@ class Egress:
         ours = {"User-Agent": self.rules.agent, "Accept-Encoding": "gzip"}
         return [*head, *((name, value) for name, value in ours.items() if name.lower() not in named), *given]
 
-    def _addresses(self, target: Target, deadline: float) -> list[Address]:
+    def _addresses(self, target: RequestTarget, deadline: float) -> list[Address]:
         """Look a name up once. All its addresses must be allowed: one that is not says that something is wrong."""
         if target.address is not None:
             return [target.address]
@@ -162,7 +162,7 @@ class Egress:
         self._check_addresses(target, found)
         return found[:ADDRESSES]
 
-    def _look_up_until(self, target: Target, deadline: float) -> Sequence[str]:
+    def _look_up_until(self, target: RequestTarget, deadline: float) -> Sequence[str]:
         """Raises `EgressFailed` at the deadline; the look-up goes on, which nobody can end, and takes its place."""
         outcome: list[Sequence[str] | OSError] = []
         if not self._lookups.acquire(timeout=max(0.0, deadline - time.monotonic())):
@@ -185,14 +185,14 @@ class Egress:
             raise EgressFailed(target.origin, "its name is not known")
         return outcome[0]
 
-    def _check_addresses(self, target: Target, addresses: Sequence[Address]) -> None:
+    def _check_addresses(self, target: RequestTarget, addresses: Sequence[Address]) -> None:
         if not addresses:
             raise EgressFailed(target.origin, "its name has no address")
         if any(is_refused(address, self.rules.private) for address in addresses):
             hint = "use a public one, or have the administrator allow private networks"
             raise EgressRefused(target.origin, "its address is not a public one", hint)
 
-    def _connect(self, target: Target, addresses: Sequence[Address], deadline: float) -> DeadlineSocket:
+    def _connect(self, target: RequestTarget, addresses: Sequence[Address], deadline: float) -> DeadlineSocket:
         """Raises OSError of the last address that was tried."""
         failed: OSError = OSError("no address")
         for place, address in enumerate(addresses):
@@ -221,7 +221,7 @@ class Egress:
 
 def _exchange(
     connected: DeadlineSocket, method: str, path: str, head: list[tuple[str, str]], body: bytes | None, most_bytes: int
-) -> Answer:
+) -> HttpAnswer:
     connection = HTTPConnection("unused")
     connection.auto_open = 0
     connection.sock = connected
@@ -233,7 +233,7 @@ def _exchange(
         if response.status < 200:
             raise HTTPException(f"it answers {response.status}, and goes on")
         headers = tuple((name.lower(), value) for name, value in response.getheaders())
-        return Answer(response.status, headers, *read_body(response, most_bytes))
+        return HttpAnswer(response.status, headers, *read_body(response, most_bytes))
 
 
 def _look_up(host: str, port: int) -> list[str]:

@@ -18,7 +18,7 @@ _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
-class Target(NamedTuple):
+class RequestTarget(NamedTuple):
     """Where a request goes."""
 
     scheme: str
@@ -41,7 +41,7 @@ class Target(NamedTuple):
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-def read_url(url: str) -> Target:
+def read_url(url: str) -> RequestTarget:
     """Raises `EgressRefused` for all but plain `http` and `https` URLs: for user names, escapes and other alphabets in
     the host, numbers that are no dotted address, zones, white space and control characters."""
     if len(url) > LONGEST:
@@ -61,7 +61,7 @@ def read_url(url: str) -> Target:
     if port > 65535:
         raise EgressRefused("a URL", f"{port} is no port", "write one from 1 to 65535")
     path = parts["rest"]
-    return Target(scheme, host, port, path if path.startswith("/") else f"/{path}", address)
+    return RequestTarget(scheme, host, port, path if path.startswith("/") else f"/{path}", address)
 
 
 def _read_host(name: str | None, six: str | None) -> tuple[str, Address | None]:

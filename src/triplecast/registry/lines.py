@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from triplecast.errors import InputError
+from triplecast.languages.keywords import with_query
 from triplecast.model.printable import printable_name
 from triplecast.model.subscription import Subscription
 
@@ -91,6 +93,11 @@ def subscription_of(fields: object, place: str) -> Subscription | SubscriptionFa
         return SubscriptionFault(
             place, "is no JSON object", 'write one object a line: {"id": …, "language": …, "text": …}'
         )
+    if "words" in fields:
+        try:
+            fields = with_query(fields)
+        except InputError as fault:
+            return SubscriptionFault(place, fault.what, fault.hint)
     name, text, language = fields.get("id"), fields.get("text"), fields.get("language", "sparql")
     notify, initial, key = fields.get("notify"), fields.get("initial"), fields.get("key", [])
     entailment, scope, owner = fields.get("entailment"), fields.get("scope", ""), fields.get("owner")

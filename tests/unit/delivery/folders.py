@@ -14,7 +14,7 @@ from triplecast.delivery.requests import TargetRequests
 from triplecast.delivery.sending import sender_of, ways_of
 from triplecast.delivery.store import FOLDER, TargetStore
 from triplecast.delivery.target import KINDS
-from triplecast.egress import Answer
+from triplecast.egress import HttpAnswer
 from triplecast.journal import JournalFile
 from triplecast.model.operators import NO_OPERATORS
 from triplecast.outbox import OutboxReader
@@ -24,8 +24,8 @@ QUERY = "SELECT ?t { ?i dc:title ?t }"
 HOOK = "https://hook.example/a"
 
 
-def answer(status: int, *headers: tuple[str, str]) -> Answer:
-    return Answer(status, headers, b"", False)
+def answer(status: int, *headers: tuple[str, str]) -> HttpAnswer:
+    return HttpAnswer(status, headers, b"", False)
 
 
 class Folder:
@@ -34,7 +34,7 @@ class Folder:
         self.now = 1_700_000_000 * SECOND
         self.sent: list[tuple[str, dict[str, str], bytes]] = []
         """URL, headers and body of each request."""
-        self.reply: Callable[[], Answer] = lambda: answer(204)
+        self.reply: Callable[[], HttpAnswer] = lambda: answer(204)
         self.kinds = KINDS
         self.engine = triplecast.Engine.open(path, clock=lambda: self.now)
         self.ticket = self.engine.subscribe(QUERY, id="q", lease=triplecast.FOREVER, notify="every").ticket
@@ -56,7 +56,7 @@ class Folder:
 
     def send(
         self, method: str, url: str, headers: Iterable[tuple[str, str]] = (), body: bytes | None = None, **_: Any
-    ) -> Answer:
+    ) -> HttpAnswer:
         self.sent.append((url, dict(headers), body or b""))
         return self.reply()
 

@@ -19,7 +19,7 @@ from triplecast.delivery.deliveries import Deliveries
 from triplecast.delivery.requests import TargetRequests
 from triplecast.delivery.sending import sender_of, ways_of
 from triplecast.delivery.store import FOLDER, TargetStore
-from triplecast.egress import Answer
+from triplecast.egress import HttpAnswer
 from triplecast.errors import EgressFailed
 from triplecast.journal import JournalFile
 from triplecast.model.operators import NO_OPERATORS
@@ -96,7 +96,7 @@ class World:
             raise EgressFailed(url, "no answer")
         status = 200 if mode == "ok" else int(mode)
         asked = (("retry-after", str(self.chance.randrange(1, 5_000))),) if self.chance.random() < 0.5 else ()
-        return Answer(status, asked, b"", False)
+        return HttpAnswer(status, asked, b"", False)
 
     # ---- what happens -----------------------------------------------------------------------------------------------
 

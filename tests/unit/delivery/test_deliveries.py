@@ -14,7 +14,7 @@ import triplecast
 from tests.unit.delivery.folders import HOOK, QUERY, SECOND, Folder, answer
 from tests.unit.delivery.simulation import run_history
 from triplecast.delivery.retrying import ATTEMPTS, WAITS, read_retry_after, wait_after
-from triplecast.egress import Answer
+from triplecast.egress import HttpAnswer
 from triplecast.errors import EgressFailed, EgressRefused
 
 
@@ -345,7 +345,7 @@ def test_few_requests_at_a_time_go_to_one_host_and_none_to_one_that_answers_nobo
     assert all(each["delivered"] == 1 for each in folder.ask("list")["targets"])
 
 
-def _raise(error: Exception) -> Answer:
+def _raise(error: Exception) -> HttpAnswer:
     raise error
 
 

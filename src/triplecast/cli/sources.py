@@ -1,0 +1,312 @@
+"""`triplecast sources` and `poll`: addresses that are asked again and again, and what they bring."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triplecast.cli.inputs import is_new_journal
+from triplecast.cli.terminal import Exit, count_of, print_json, print_text, say
+from triplecast.errors import FolderLocked, InputError
+from triplecast.model.printable import printable_name
+
+if TYPE_CHECKING:
+    from triplecast.sources import KnownSource, Polled, Poller, SourceList
+
+ACTIONS = ("list", "add", "remove", "check", "held", "release", "import", "export", "provenance")
+_ALONE = ("list", "export")
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "sources",
+        help="list, add and remove the sources of a folder",
+        description="Keep the sources of DIR, also while another process polls them: add or remove URL…, list them, "
+        "check URL… now, show what of URL is held or release it, import FILE.opml, export OPML, show the provenance of "
+        "the publication GRAPH.",
+    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder, which is made if it is missing")
+    parser.add_argument("action", metavar="ACTION", nargs="?", choices=ACTIONS, default="list", help=", ".join(ACTIONS))
+    parser.add_argument("what", metavar="WHAT", nargs="*", help="URL…, FILE.opml or GRAPH")
+    parser.add_argument("--title", default="", help="what to call a source that is added")
+    parser.add_argument(
+        "--folder", dest="outline", metavar="NAME", nargs="+", help="the folder of the outline, from its top"
+    )
+    parser.add_argument("--split", metavar="CLASS", help="cut its documents, as `triplecast publish` does")
+    parser.add_argument(
+        "--identity", default="guid", choices=("guid", "link", "content"), help="by what an item is known again"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="import nothing, and say what would be")
+    _add_asking(parser)
+    parser.set_defaults(run=run)
+    parser = commands.add_parser(
+        "poll",
+        help="ask the sources of a folder, and publish what they bring",
+        description="Ask each source of DIR when it is to be asked, until interrupted, and print a line per check. "
+        "`triplecast notifications DIR` lists what matched.",
+    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder, which no other process may have open")
+    parser.add_argument("--once", action="store_true", help="ask those that are to be asked now, and end")
+    parser.add_argument("--every", metavar="TIME", default="15m", help="shortest time between two checks (15m)")
+    parser.add_argument("--at-most", metavar="TIME", default="1d", help="longest time between two checks (1d)")
+    _add_asking(parser)
+    parser.set_defaults(run=poll)
+
+
+def _add_asking(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--private", action="store_true", help="ask private addresses and all ports too")
+    parser.add_argument("--contact", metavar="URL", help="an address that publishers see who asks them")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from triplecast.journal import Journal
+    from triplecast.sources import SourceList
+    from triplecast.storage_faults import make_folder
+
+    if bool(arguments.what) == (arguments.action in _ALONE):
+        wrong = "takes nothing else" if arguments.what else "takes something"
+        raise InputError(f"`sources {arguments.action}` {wrong}", "see `triplecast sources --help`")
+    if is_new_journal(arguments.folder) and arguments.action in ("add", "import"):
+        make_folder(arguments.folder)
+        Journal.open(arguments.folder).close()
+        say(f"{arguments.folder} held no journal: a new one is made there")
+    sources = SourceList(arguments.folder)
+    return _ACTIONS[arguments.action](sources, arguments)
+
+
+def _list(sources: SourceList, arguments: argparse.Namespace) -> int:
+    for source in sources.sources():
+        if arguments.json:
+            print_json(row_of(source))
+        else:
+            print_text(_line_of(source))
+    return Exit.DONE
+
+
+def _add(sources: SourceList, arguments: argparse.Namespace) -> int:
+    from triplecast.sources import NewSource
+
+    folders = (tuple(arguments.outline),) if arguments.outline else ()
+    wanted = [NewSource(url, arguments.title, folders, arguments.split, arguments.identity) for url in arguments.what]
+    _say_added(sources.add(wanted, _now()), arguments.json)
+    return Exit.DONE
+
+
+def _say_added(outcomes: list[tuple[str, bool]], as_json: bool) -> None:
+    for url, is_new in outcomes:
+        if as_json:
+            print_json({"url": url, "added": is_new})
+        else:
+            print_text(f"{url}  {'added' if is_new else 'is there already'}")
+
+
+def _remove(sources: SourceList, arguments: argparse.Namespace) -> int:
+    for url in arguments.what:
+        sources.remove(url)
+        print_text(f"{url}  removed; what it brought stays published")
+    return Exit.DONE
+
+
+def _check(sources: SourceList, arguments: argparse.Namespace) -> int:
+    urls = [sources.check(url, _now()) for url in arguments.what]
+    return _ask_now(sources, arguments, urls)
+
+
+def _held(sources: SourceList, arguments: argparse.Namespace) -> int:
+    for url in arguments.what:
+        for graph in sources.held(sources.named(url)):
+            print_text(graph)
+    return Exit.DONE
+
+
+def _release(sources: SourceList, arguments: argparse.Namespace) -> int:
+    urls = []
+    for url in arguments.what:
+        say(f"{url}: {count_of(sources.release(url, _now()), 'publication')} released")
+        urls.append(sources.named(url).url)
+    return _ask_now(sources, arguments, urls)
+
+
+def _ask_now(sources: SourceList, arguments: argparse.Namespace, urls: list[str]) -> int:
+    """Ask sources, or leave it to the process that has the folder."""
+    try:
+        with _open_poller(arguments) as poller:
+            return _exit_of(poller.poll(urls, lambda polled: _print(polled, arguments.json)))
+    except FolderLocked as locked:
+        say(f"{locked.folder} is in use by {locked.holder}, which asks them if it polls")
+        return Exit.DONE
+
+
+def _import(sources: SourceList, arguments: argparse.Namespace) -> int:
+    from triplecast.sources import read_opml
+
+    code = Exit.DONE
+    for name in arguments.what:
+        try:
+            data = Path(name).read_bytes()
+        except OSError as error:
+            raise InputError(f"{printable_name(name)} cannot be read: {error.strerror}", "name an OPML file") from error
+        outline = read_opml(data)
+        for fault in outline.faults:
+            say(f"{printable_name(name)}: {fault}")
+        there = {source.url for source in sources.sources()}
+        found = [(each.url, each.url not in there) for each in outline.sources]
+        _say_added(found if arguments.dry_run else sources.add(outline.sources, _now()), arguments.json)
+        new = sum(is_new for _, is_new in found)
+        said = "to add" if arguments.dry_run else "added"
+        say(f"{new} {said}, {len(found) - new} there already, {outline.repeated} repeated, {len(outline.faults)} wrong")
+        code = Exit.PARTLY if outline.faults else code
+    return code
+
+
+def _export(sources: SourceList, arguments: argparse.Namespace) -> int:
+    from triplecast.sources import write_opml
+
+    sys.stdout.flush()
+    sys.stdout.buffer.write(write_opml(sources.sources()))
+    return Exit.DONE
+
+
+def _provenance(sources: SourceList, arguments: argparse.Namespace) -> int:
+    found = [each for graph in arguments.what for each in sources.provenance(graph)]
+    for each in found:
+        if arguments.json:
+            print_json(each._asdict())
+        else:
+            validators = f"  {each.etag or each.last_modified}".rstrip()
+            print_text(
+                f"{each.graph} v{each.version}  from {each.source}  at {each.address}  {each.fetched_at}{validators}"
+            )
+    return Exit.DONE if found else Exit.NOTHING
+
+
+_ACTIONS = {
+    "list": _list,
+    "add": _add,
+    "remove": _remove,
+    "check": _check,
+    "held": _held,
+    "release": _release,
+    "import": _import,
+    "export": _export,
+    "provenance": _provenance,
+}
+
+
+def poll(arguments: argparse.Namespace) -> int:
+    from time import sleep
+
+    from triplecast.sources.polling import LOOK_EVERY
+
+    with _open_poller(arguments) as poller:
+        if not poller.sources.sources():
+            say(f"{arguments.folder} has no source: add one with `triplecast sources {arguments.folder} add URL`")
+        while True:
+            polled = poller.poll(tell=lambda each: _print(each, arguments.json))
+            if arguments.once:
+                return _exit_of(polled)
+            sleep(LOOK_EVERY)
+
+
+@contextmanager
+def _open_poller(arguments: argparse.Namespace) -> Iterator[Poller]:
+    """Raises `FolderLocked` where another process has the folder."""
+    from triplecast.cli.publish import open_engine
+    from triplecast.egress import Egress, EgressRules
+    from triplecast.model.operators import SCHEDULE
+    from triplecast.sources import Poller
+    from triplecast.sources.schedule import DEFAULT_BOUNDS, Bounds
+
+    least = _seconds(arguments, "every", DEFAULT_BOUNDS.least)
+    bounds = Bounds(least, _seconds(arguments, "at_most", max(least, DEFAULT_BOUNDS.most)))
+    if not 0 < bounds.least <= bounds.most:
+        raise InputError(
+            "the shortest time between two checks is longer than the longest", "give --every 15m --at-most 1d"
+        )
+    agent = f"Triplecast (+{arguments.contact})" if arguments.contact else "Triplecast"
+    rules = EgressRules(private=True, ports=frozenset()) if arguments.private else EgressRules()
+    with (
+        open_engine(arguments.folder, SCHEDULE) as engine,
+        closing(Poller(engine, arguments.folder, Egress(rules).send, bounds=bounds, agent=agent)) as poller,
+    ):
+        yield poller
+
+
+def _seconds(arguments: argparse.Namespace, name: str, otherwise: float) -> float:
+    from triplecast.cli.subscriptions import SECONDS
+
+    text = getattr(arguments, name, None)
+    if text is None:
+        return otherwise
+    try:
+        return float(text[:-1]) * SECONDS[text[-1:]]
+    except (KeyError, ValueError):
+        raise InputError(f"a time is not {text!r}", "give 90s, 15m, 12h or 7d") from None
+
+
+def _print(polled: Polled, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(polled) | {"next_check": _shown(polled.next_check)})
+    else:
+        found = (("new", polled.new), ("edited", polled.edited), ("removed", polled.removed), ("held", polled.withheld))
+        counts = ", ".join(f"{count} {name}" for name, count in found if count) or "nothing new"
+        outcome = "failed" if polled.failed else counts
+        error = f"  {polled.error}" if polled.error else ""
+        print_text(f"{polled.url}  {outcome}  next check {_shown(polled.next_check)}{error}")
+    sys.stdout.flush()
+
+
+def _exit_of(polled: list[Polled]) -> int:
+    if polled and all(each.failed for each in polled):
+        return Exit.FAILED
+    if any(each.error for each in polled):
+        return Exit.PARTLY
+    return Exit.DONE if any(each.new or each.edited or each.removed for each in polled) else Exit.NOTHING
+
+
+def row_of(source: KnownSource) -> dict[str, object]:
+    """A source as JSON shows it."""
+    times = {name: _shown(getattr(source, name)) for name in ("next_check", "last_check", "last_change")}
+    names = (
+        "url",
+        "location",
+        "title",
+        "folders",
+        "kind",
+        "split",
+        "identity",
+        "interval",
+        "failures",
+        "error",
+        "gone",
+    )
+    return {name: getattr(source, name) for name in names} | {"held": source.withheld} | times
+
+
+def _line_of(source: KnownSource) -> str:
+    folders = "; ".join("/".join(names) for names in source.folders)
+    parts = [source.url, source.title, folders and f"in {folders}", source.kind]
+    parts.append("gone" if source.gone else f"next check {_shown(source.next_check)}")
+    parts.append(f"last change {_shown(source.last_change)}" if source.last_change else "")
+    parts.append(f"moved to {source.location}" if source.location != source.url else "")
+    parts.append(f"{count_of(source.failures, 'failure')} in a row" if source.failures else "")
+    parts.append(f"{source.withheld} held" if source.withheld else "")
+    return "  ".join(part for part in (*parts, source.error) if part)
+
+
+def _shown(at: int) -> str | None:
+    from triplecast.sources.source import second_text
+
+    return second_text(at) if at else None
+
+
+def _now() -> int:
+    from triplecast.journal import read_clock, system_clock
+
+    return read_clock(system_clock)

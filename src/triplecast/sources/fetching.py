@@ -1,0 +1,138 @@
+"""One request for a document: redirects followed one by one, and what the answer says about the next request.
+
+Redirects are followed here, each through the same egress: an address that a server names is vetted like one that a user
+named.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple
+from urllib.parse import urljoin
+
+from triplecast.egress import Send
+from triplecast.errors import EgressFailed
+from triplecast.sources.source import SECOND, Validators
+
+MOST_BYTES = 16 << 20
+"""Of a document, unpacked: more is none that is parsed."""
+SECONDS = 60.0
+"""Of one request."""
+REDIRECTS = 5
+ACCEPT = (
+    "application/atom+xml, application/rss+xml, application/feed+json, text/turtle, application/ld+json, "
+    "application/rdf+xml, application/n-triples, application/n-quads, application/trig, application/xml;q=0.9, "
+    "text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
+)
+_PERMANENT = (301, 308)
+_REDIRECTS = (*_PERMANENT, 302, 303, 307)
+_MAX_AGE = re.compile(r"(?:^|[,\s])(?:max-age)\s*=\s*\"?([0-9]{1,10})", re.I)
+_NEXT = re.compile(r"<([^<>]*)>\s*((?:;\s*[\w*-]+\s*=\s*(?:\"[^\"]*\"|[^\s;,\"]+)\s*)*)")
+_RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.I)
+_UNTOLD = frozenset(
+    {"", "text/plain", "text/html", "application/octet-stream", "binary/octet-stream", "application/xhtml+xml"}
+)
+"""Media types that servers give when they do not know: the content decides."""
+
+
+class Fetched(NamedTuple):
+    """The answer to a request, after redirects."""
+
+    status: int
+    address: str
+    """Where it came from."""
+    moved_to: str
+    """The same where the way there was permanent throughout (301, 308); else empty."""
+    validators: Validators
+    body: bytes
+    media_type: str | None
+    following: str
+    """What a header ``Link`` names as the next page."""
+    fresh_seconds: float
+    """How long it says to be fresh (Cache-Control, Expires)."""
+    retry_seconds: float | None
+    """What ``Retry-After`` says."""
+
+
+def fetch(send: Send, url: str, validators: Validators, now: int, agent: str) -> Fetched:
+    """Ask for `url`. Raises `EgressRefused`, and `EgressFailed` for an answer that is too long or leads in circles."""
+    headers = [("Accept", ACCEPT), ("User-Agent", agent)]
+    headers += [("If-None-Match", validators.etag)] if validators.etag else []
+    headers += [("If-Modified-Since", validators.last_modified)] if validators.last_modified else []
+    address, is_permanent = url, True
+    for _ in range(REDIRECTS + 1):
+        answer = send("GET", address, headers, seconds=SECONDS, most_bytes=MOST_BYTES)
+        named = answer.header("location")
+        if answer.status not in _REDIRECTS or named is None:
+            break
+        is_permanent = is_permanent and answer.status in _PERMANENT
+        address = _resolved(address, named)
+    else:
+        raise EgressFailed(url, f"it was redirected more than {REDIRECTS} times", "give the address that it leads to")
+    if answer.truncated:
+        raise EgressFailed(
+            url, f"its document has more than {MOST_BYTES >> 20} MiB", "find a smaller one, or its pages"
+        )
+    return Fetched(
+        answer.status,
+        address,
+        address if is_permanent and address != url else "",
+        Validators(answer.header("etag") or "", answer.header("last-modified") or ""),
+        answer.body,
+        _media_type(answer.header("content-type") or ""),
+        _next_link(address, [value for name, value in answer.headers if name == "link"]),
+        _fresh(answer.header("cache-control") or "", answer.header("expires"), answer.header("date"), now),
+        _until(answer.header("retry-after"), now),
+    )
+
+
+def _resolved(address: str, reference: str) -> str:
+    """Raises `EgressFailed` for what is no address; egress refuses what may not be asked."""
+    try:
+        return urljoin(address, reference.strip()).partition("#")[0]
+    except ValueError:
+        raise EgressFailed(address, "it redirects to what is no address", "tell its publisher") from None
+
+
+def _media_type(said: str) -> str | None:
+    return None if said.partition(";")[0].strip().lower() in _UNTOLD else said
+
+
+def _next_link(address: str, headers: list[str]) -> str:
+    for header in headers:
+        for target, parameters in _NEXT.findall(header):
+            relation = _RELATION.search(parameters)
+            if relation and "next" in (relation[1] or relation[2]).lower().split():
+                return _resolved(address, target)
+    return ""
+
+
+def _fresh(cache_control: str, expires: str | None, date: str | None, now: int) -> float:
+    if re.search(r"(?:^|[,\s])no-(?:cache|store)\b", cache_control, re.I):
+        return 0.0
+    if found := _MAX_AGE.search(cache_control):
+        return float(found[1])
+    until, since = _date(expires), _date(date)
+    if until is None:
+        return 0.0
+    return max(0.0, until - (now / SECOND if since is None else since))
+
+
+def _until(retry_after: str | None, now: int) -> float | None:
+    if retry_after is None:
+        return None
+    if re.fullmatch(r"\s*[0-9]{1,10}\s*", retry_after):
+        return float(retry_after)
+    at = _date(retry_after)
+    return None if at is None else max(0.0, at - now / SECOND)
+
+
+def _date(text: str | None) -> float | None:
+    """Seconds since 1970; None for what is no date."""
+    try:
+        found = parsedate_to_datetime(text or "")
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
