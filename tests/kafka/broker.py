@@ -79,7 +79,7 @@ class Broker:
         self._config = folder / "server.properties"
         text = _PROPERTIES.format(port=self.port, controller=controller, data=folder / "data")
         self._config.write_text(text)
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode().replace("-", "A")
         format = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._config)]
         subprocess.run([self._java, *FLAGS, "-cp", self._path, *format], check=True, capture_output=True)
         self._process: subprocess.Popen[bytes] | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 
 import pytest
 
@@ -21,25 +20,12 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     jars = fetch_jars()
     if isinstance(jars, str):
         pytest.skip(jars)
-    broker = start_broker(jars, tmp_path_factory)
+    broker = Broker(jars, tmp_path_factory.mktemp("kafka"))
+    broker.start()
     try:
         yield broker
     finally:
         broker.stop()
-
-
-def start_broker(jars: Path, places: pytest.TempPathFactory) -> Broker:
-    """A free port may be another process's a moment later."""
-    for attempts_left in (2, 1, 0):
-        broker = Broker(jars, places.mktemp("kafka"))
-        try:
-            broker.start()
-        except RuntimeError:
-            if not attempts_left:
-                raise
-        else:
-            return broker
-    raise AssertionError
 
 
 _numbers = count(1)
