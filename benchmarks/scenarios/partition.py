@@ -124,6 +124,6 @@ def _strange(quads: bytes) -> bytes:
     lines = []
     for line in quads.splitlines():
         subject, predicate, end = line[:-2].split(b" ", 2)
-        known = end.startswith(b"<") and not predicate.endswith(b"type>")
+        known = end.startswith(b"<")
         lines.append(b" ".join([subject, predicate, (end[:-1] + b"-other>") if known else end]) + b" .\n")
     return b"".join(sorted(lines))
