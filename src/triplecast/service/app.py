@@ -15,13 +15,13 @@ from starlette.exceptions import HTTPException
 
 from triplecast.engine import Engine
 from triplecast.errors import TriplecastError
-from triplecast.service import documents, health, problems, receipts, sparql, subscriptions
+from triplecast.service import documents, health, problems, receipts, sources, sparql, subscriptions
 from triplecast.service.guard import Guard
 from triplecast.service.problems import Problem
 from triplecast.service.settings import ServiceSettings
 from triplecast.service.state import ServiceState
 
-ROUTERS = (documents.router, subscriptions.router, sparql.router, health.router)
+ROUTERS = (documents.router, subscriptions.router, sources.router, sparql.router, health.router)
 """A path of one comes before those of later ones: ``/subscriptions/{id}`` takes ids with slashes."""
 _SCHEMAS = {"Problem": problems.SCHEMA, "Receipt": receipts.SCHEMA, "Reject": receipts.REJECT_SCHEMA}
 

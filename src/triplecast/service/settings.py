@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from ipaddress import ip_address
 
+from triplecast.egress import EgressRules
 from triplecast.ingest.gate import GATE
 
 HOST, PORT = "127.0.0.1", 8000
@@ -56,6 +57,8 @@ class ServiceSettings:
     query_rows: int = 100_000
     query_bytes: int = 64 << 20
     """Of an answer as it is sent."""
+    egress: EgressRules = field(default=EgressRules())
+    """Where sources may be."""
     idempotency: timedelta = field(default=timedelta(days=1))
     """How long the answer to a request with an ``Idempotency-Key`` is kept."""
 

@@ -11,6 +11,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
 
+from triplecast.egress import Egress
 from triplecast.engine import Engine
 from triplecast.service.idempotency import KeptAnswers
 from triplecast.service.metrics import Metrics
@@ -18,6 +19,7 @@ from triplecast.service.problems import Problem
 from triplecast.service.querying import Queries
 from triplecast.service.settings import ServiceSettings
 from triplecast.service.tail import Tail
+from triplecast.sources import Poller
 
 _Result = TypeVar("_Result")
 RETRY_SECONDS = 1
@@ -65,14 +67,21 @@ class ServiceState:
         self.querying = CallThreads("querying", 1, settings.queries_waiting)
         self.metrics = Metrics(engine)
         self._held = 0
+        folder = engine.serving.folder
+        self.poller = None if folder is None else Poller(engine, folder, Egress(settings.egress).send)
+        """Asks the folder's sources; None in memory."""
 
     def start(self) -> None:
         """On the event loop that answers requests."""
         self.tail.start()
+        if self.poller is not None:
+            self.poller.start(lambda _: self.tail.nudge())
 
     def stop(self) -> None:
         """Calls that are under way end first."""
         self.tail.stop()
+        if self.poller is not None:
+            self.poller.close()
         for lane in (self.writing, self.reading, self.querying):
             lane.close()
         self.queries.close()
