@@ -19,7 +19,7 @@ from triplecast.ingest.messages import pack_document, unpack_parsed
 from triplecast.ingest.worker import answer
 from triplecast.journal import Journal, time_text
 from triplecast.outbox import Outbox
-from triplecast.registry.registry import hash_ticket, make_tickets
+from triplecast.registry.tickets import hash_ticket, make_tickets
 
 E = "https://example.org/"
 BEGIN = 1_800_000_000_000_000

@@ -146,6 +146,23 @@ def test_a_group_that_kafka_has_forgotten_repeats_nothing(
     check_each_once(broker, topic, tmp_path)
 
 
+def test_what_was_pruned_before_it_was_sent_is_passed_over(broker: Broker, topics: Topics, tmp_path: Path) -> None:
+    topic = topics[1]
+    kafka = Kafka(broker.address, notifications=topic)
+    broker.make_topic(topic, 3)
+    publish(tmp_path, 10)
+    with Engine.open(tmp_path) as engine:
+        engine.prune(14)
+    relay_all(kafka, tmp_path)
+    assert len(lines(tmp_path)) == 6
+    check_each_once(broker, topic, tmp_path)
+    with Engine.open(tmp_path) as engine:
+        engine.prune(20)
+    publish(tmp_path, 5, 10)
+    relay_all(kafka, tmp_path)
+    assert len(sent(broker, topic)) == 6 + 10
+
+
 def test_an_outbox_older_than_what_was_sent_is_refused(broker: Broker, topics: Topics, tmp_path: Path) -> None:
     topic = topics[1]
     kafka = Kafka(broker.address, notifications=topic)

@@ -197,3 +197,43 @@ def test_nobody_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("triplecast.kafka.connection.describe_topic.__defaults__", (0.5,))
     with pytest.raises(InputError, match="does not answer"):
         take_all(Kafka("127.0.0.1:9", "docs"), tmp_path)
+
+
+def test_an_open_transaction_is_not_waited_for(broker: Broker, topics: Topics, tmp_path: Path) -> None:
+    topic, kafka = topics[0], Kafka(broker.address, topics[0])
+    broker.make_topic(topic)
+    broker.send(topic, ("http://e/1", turtle(1), TURTLE))
+    producer = broker.producer(**{"transactional.id": topic})
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    producer.produce(topic, turtle(2), "http://e/2")
+    producer.flush(30)
+    began = time.monotonic()
+    take_all(kafka, tmp_path)
+    assert time.monotonic() - began < 20
+    producer.commit_transaction(30)
+    take_all(kafka, tmp_path)
+    assert [graph for _, graph, _ in events(tmp_path)] == ["http://e/1", "http://e/2"]
+
+
+def test_reading_goes_on_at_the_offset_of_the_last_commit(
+    broker: Broker, topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, kafka = topics[0], Kafka(broker.address, topics[0])
+    broker.make_topic(topic)
+    broker.send(topic, *((f"http://e/{n % 3}", turtle(n % 3, n), TURTLE) for n in range(40)))
+    monkeypatch.setattr("triplecast.pipeline.topic_acceptor.GROUP_DOCUMENTS", 8)
+    with taking(kafka, tmp_path) as (taken, journal):
+        commit = journal.commit_changes
+
+        def fail_third(*arguments: object) -> object:
+            if taken.acceptor.taken.accepted >= 16:
+                raise StorageFault("journal", "it is full", "free space")
+            return commit(*arguments)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(journal, "commit_changes", fail_third)
+        with pytest.raises(StorageFault, match="full"):
+            taken.drain()
+    again = take_all(kafka, tmp_path)
+    assert again.acceptor.taken.accepted == 24
+    assert [version for _, graph, version in events(tmp_path) if graph == "http://e/0"] == list(range(1, 15))

@@ -27,6 +27,15 @@ QUERIES = (
     "SELECT DISTINCT ?t { { ?i <urn:title> ?t } UNION { ?i <urn:by> ?t } }",
 )
 
+CONDITIONS = (
+    "tc:before(?t) > ?t",
+    "COALESCE(xsd:integer(?t) - xsd:integer(tc:before(?t)) != 1, true)",
+    'COALESCE(tc:before(?u), "none") != COALESCE(?u, "none")',
+    "?n != tc:before(?n) && ?n > 1",
+    "tc:before(?n) < ?n || ?n = 1",
+)
+"""Of an update."""
+
 
 def run_history(dice: random.Random, folder: Path) -> Counter[str]:
     """Raise AssertionError for the first event of which something else is told. Return how much of each kind was."""
@@ -60,7 +69,7 @@ def run_history(dice: random.Random, folder: Path) -> Counter[str]:
                 number += 1
                 subscriber = _subscriber(dice, f"s{number}")
                 found = engine.subscribe(
-                    subscriber.query,
+                    subscriber.text,
                     id=subscriber.name,
                     scope=subscriber.scope,
                     notify=subscriber.notify,
@@ -82,7 +91,9 @@ def run_history(dice: random.Random, folder: Path) -> Counter[str]:
                     now = [each.present()]
                     assert [*map(telling_of, engine.resync(each.name))] == now
             expected += now
-            seen.update(f"{told.subscribers[each.subscription].notify} {each.change}" for each in now)
+            for each in now:
+                subscriber = told.subscribers[each.subscription]
+                seen[f"{'compared' if subscriber.compared else subscriber.notify} {each.change}"] += 1
         recorded = [telling_of(each) for each in engine.notifications()]
         assert sorted(recorded) == sorted(expected)
     finally:
@@ -99,7 +110,16 @@ def _subscriber(dice: random.Random, name: str) -> Subscriber:
     notify = dice.choice(("every", "changed", "changed", "new"))
     has_key = "?i" in query.partition("{")[0] and notify == "changed" and dice.random() < 0.5
     initial = dice.choice(("all", "none"))
-    return Subscriber(name, query, scope, notify, initial, ("i",) if has_key else ())
+    compared = ""
+    if has_key and (fitting := [each for each in CONDITIONS if _fits(each, query)]):
+        compared = dice.choice(["", *fitting])
+    return Subscriber(name, query, scope, notify, initial, ("i",) if has_key else (), compared)
+
+
+def _fits(condition: str, query: str) -> bool:
+    """Whether the query selects all variables of a condition."""
+    selected = query.partition("{")[0].replace("COUNT(?t)", "")
+    return all(name in selected for name in ("?t", "?u", "?n") if name in condition)
 
 
 def document(dice: random.Random) -> str:

@@ -3,6 +3,7 @@ pyoxigraph over whole documents. Without blank nodes."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ class Subscriber:
     notify: str
     initial: str
     key: tuple[str, ...]
+    compared: str = ""
+    """A condition of an update (semantics 10.6), over ?v and tc:before(?v)."""
     told: dict[str, Rows] = field(default_factory=dict)
     """By document; of repository scope what it was told of all of them."""
     heard: set[Row] = field(default_factory=set)
@@ -84,8 +87,29 @@ class Subscriber:
                     updated[old, same[0]] += 1
                     added[same[0]] -= 1
                     removed[old] -= 1
+        if self.compared:
+            removed.clear()
+            added = Counter({row: count for row, count in added.items() if self._holds((), row)})
+            updated = Counter({pair: count for pair, count in updated.items() if self._holds(*pair)})
+            if not +added and not updated:
+                return None
         word = "changed" if updated or (+added and +removed) else "added" if +added else "removed"
         return Telling.of(self.name, word, +added, +removed, updated)
+
+    def _holds(self, before: Row, after: Row) -> bool:
+        bound = {**{f"?before_{name}": term for name, term in before}, **{f"?{name}": term for name, term in after}}
+        condition = re.sub(r"tc:before\(\?(\w+)\)", r"?before_\1", self.compared)
+        values = f"VALUES ({' '.join(bound)}) {{ ({' '.join(bound.values())}) }}"
+        prefix = "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>"
+        return bool(Store().query(f"{prefix} ASK {{ {values} FILTER({condition}) }}"))
+
+    @property
+    def text(self) -> str:
+        """Its query with its condition."""
+        if not self.compared:
+            return self.query
+        where, bracket, modifiers = self.query.rpartition("}")
+        return f"{where} FILTER({self.compared}) {bracket}{modifiers}"
 
     def _key(self, row: Row) -> list[str]:
         return [dict(row)[name] for name in self.key]

@@ -48,11 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.offline import match_documents
     from triplecast.operators.operator_set import declared_operators
     from triplecast.registry.admission import Admitted, examine
+    from triplecast.registry.hearing import refuse_updates
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id, arguments.schema)
     operators = declared_operators()
     taken = examine(subscription, operators=operators, is_live=True, has_taxonomy=lambda: bool(taxonomy.lines))
+    refuse_updates(taken.compiled.template, subscription.name)
     admission = taken.admission
     publications = matches = undecided = rejected = 0
     examples: list[OfflineMatch] = []

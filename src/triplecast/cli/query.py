@@ -34,6 +34,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--format", choices=_FORMS, help="default: table, for CONSTRUCT ntriples", dest="form")
     parser.add_argument("--json", action="store_const", const="json", dest="form", help="the same as --format json")
+    parser.add_argument(
+        "--entailment", choices=["taxonomy", "rdfs"], help="query what the folder's taxonomy entails too"
+    )
     parser.add_argument("--steps", metavar="N", type=int, help="the most steps that the query may take")
     parser.set_defaults(run=run)
 
@@ -50,9 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"a query cannot take {steps} steps", "give a number from 1")
     text, language = _read_query(arguments.query)
     with JournalFile.read_only(arguments.folder) as journal:
-        store = Repository(journal, arguments.folder).follow()
+        repository = Repository(journal, arguments.folder)
+        store, taxonomy = repository.follow(), repository.taxonomy
         now = time_text(read_clock(system_clock))
-        answer = query_store(store, text, arguments.language or language, steps, now)
+        answer = query_store(store, text, arguments.language or language, steps, now, arguments.entailment, taxonomy)
     _write(answer, arguments.form)
     return Exit.DONE if answer.matched else Exit.NOTHING
 

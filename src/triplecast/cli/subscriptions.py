@@ -68,9 +68,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_operators(parser)
     parser = _command(
-        commands, "unsubscribe", unsubscribe, "cancel a subscription of a folder", "Cancel the live subscription ID."
+        commands,
+        "unsubscribe",
+        unsubscribe,
+        "cancel a subscription of a folder",
+        "Cancel the live subscription ID, or all of an owner.",
     )
-    parser.add_argument("id", metavar="ID", help="as `triplecast subscribe` printed it")
+    parser.add_argument("id", metavar="ID", nargs="?", help="as `triplecast subscribe` printed it")
+    parser.add_argument("--owner", help="cancel all of this owner: those of a deleted local repository, say")
     parser.add_argument("--ticket", help="refuse unless this is its ticket")
     parser = _command(
         commands,
@@ -212,13 +217,28 @@ def unsubscribe(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_requests
 
     _check_folder(arguments.folder)
+    if (arguments.id is None) == (arguments.owner is None):
+        raise InputError("one subscription is cancelled, or all of an owner", "give its ID, or --owner alone")
     with open_requests(arguments.folder) as ask:
+        if arguments.owner is not None:
+            return _say_ended(arguments, ask({"request": "unsubscribe", "owner": arguments.owner}))
         answer = ask({"request": "unsubscribe", "id": arguments.id, "ticket": arguments.ticket})
     if arguments.json:
         print_json({"id": arguments.id, **answer})
     else:
         print_text(f"{printable_name(arguments.id)} is cancelled")
     return Exit.DONE
+
+
+def _say_ended(arguments: argparse.Namespace, answer: dict[str, Any]) -> int:
+    for id in answer["ended"]:
+        if arguments.json:
+            print_json({"id": id})
+        else:
+            print_text(f"{printable_name(id)} is cancelled")
+    if not answer["ended"]:
+        say_unknown(arguments.folder, arguments.owner)
+    return Exit.DONE if answer["ended"] else Exit.NOTHING
 
 
 def resync(arguments: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from triplecast.incremental import AnswerChanged, EventAnswers
 from triplecast.model.match import CHANGE_NUMBER, changed_bindings
 from triplecast.model.open_rows import PairReason
 from triplecast.outbox.batch import NOTHING, OutboxBatch, OutboxRow, PublicationName
+from triplecast.telling.conditions import hold_to_conditions
 from triplecast.telling.rows import changed_text, pair_updates
 
 
@@ -27,7 +28,10 @@ def answers_batch(answers: Sequence[EventAnswers]) -> OutboxBatch:
         for event in answers
         for each in event.undecided
     )
-    return OutboxBatch.of_rows(rows, names, tuple(undecided))
+    told = OutboxBatch.of_rows(rows, names, tuple(undecided))
+    changes = (each for event in answers for each in event.changed)
+    conditions = {each.registration: each.conditions for each in changes if each.conditions and not each.is_present}
+    return hold_to_conditions(told, conditions) if conditions else told
 
 
 def _told(answer: AnswerChanged, removal: bool) -> tuple[int, str]:

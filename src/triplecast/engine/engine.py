@@ -306,7 +306,7 @@ class Engine:
     def remove(self, graph: str) -> Receipt | None:
         """Remove the current document of `graph`, and what it was cut into: its next one is a new version. Return a
         receipt with the `removals` and what they change in the answers of repository scope, None where there was none.
-        Raises `StorageFault`, and `InputError` for half a character."""
+        Raises `StorageFault`, and `InputError` for half a character and for what a local repository holds."""
         with self._opened.locked(graph=graph):
             self._match_accepted()
             dropped = self._journal.remove(graph)
@@ -349,8 +349,11 @@ class Engine:
         with self._lock:
             return preview_subscription(subscription, admission, last, self._journal, self._matcher, self._asker)
 
-    def query(self, text: str, language: str = "sparql", steps: int = QUERY_STEPS) -> Answer:
-        """Evaluate a query over the current documents: all of them merged, and each as a named graph (semantics 2.5).
+    def query(
+        self, text: str, language: str = "sparql", steps: int = QUERY_STEPS, entailment: str | None = None
+    ) -> Answer:
+        """Evaluate a query over the current documents: all of them merged, and each as a named graph (semantics 2.5),
+        with the `entailment` that `subscribe` takes.
 
         Return the solutions of SELECT, whether ASK has one, or the triples of CONSTRUCT. Calls that write wait for it.
         Raises `QuerySyntaxError`, `QueryRefused`, `StorageFault`, and `QueryTooLarge` where `steps` do not suffice."""
@@ -358,7 +361,7 @@ class Engine:
             self._match_accepted()
             if language == RULE:
                 text = self._registry.bind_preview(Subscription("query", text, language)).text
-            return self._querying.query(text, language, steps, time_text(read_clock(self._clock)))
+            return self._querying.query(text, language, steps, time_text(read_clock(self._clock)), entailment)
 
     def notifications(
         self,

@@ -25,6 +25,7 @@ from triplecast.model.subscription import REPOSITORY, Registration, Registration
 from triplecast.operators.asking import Asker, match_and_ask
 from triplecast.outbox import OutboxBatch
 from triplecast.registry.admission import Admission, admit, examine
+from triplecast.registry.hearing import refuse_updates
 from triplecast.sandbox import Sandbox
 
 
@@ -60,7 +61,9 @@ class Preview:
 def admit_preview(subscription: Subscription, operators: OperatorSet, has_taxonomy: Callable[[], bool]) -> Admission:
     """Raises what registering it would raise."""
     check_fields(subscription)
-    return examine(subscription, operators=operators, has_taxonomy=has_taxonomy).admission
+    examined = examine(subscription, operators=operators, has_taxonomy=has_taxonomy)
+    refuse_updates(examined.compiled.template, subscription.name)
+    return examined.admission
 
 
 def preview_subscription(

@@ -17,7 +17,7 @@ from triplecast.incremental import OWED, EventAnswers, OwedAnswers, StandingQuer
 from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.algebra import Term
-from triplecast.repository import QueryAnswer, Repository, query_store
+from triplecast.repository import EntailedCopies, QueryAnswer, Repository, query_store
 
 Answer: TypeAlias = list[dict[str, Term]] | bool | list[Triple]
 """Solutions of SELECT, in which an unbound variable is absent; of ASK whether there is one; triples of CONSTRUCT."""
@@ -33,19 +33,21 @@ class Querying:
         self._folder = path.parent if path.is_absolute() else None
         self._repository: Repository | None = None
         self._standing: StandingQueries | None = None
+        self._copies = EntailedCopies()
 
-    def answer(self, text: str, language: str, steps: int, now: str) -> QueryAnswer:
+    def answer(self, text: str, language: str, steps: int, now: str, entailment: str | None = None) -> QueryAnswer:
         """Raises what `query_store` raises, `InputError` for `steps` that are none, and `StorageFault`. What the
         journal has was told before."""
         if not isinstance(steps, int) or steps < 1:
             raise InputError(f"a query cannot take {steps!r} steps", "give a number from 1")
         if self._repository is None:
             self._repository = Repository(self._journal, self._folder, self._journal.sole)
-        return query_store(self._repository.follow(), text, language, steps, now)
+        store, taxonomy = self._repository.follow(), self._repository.taxonomy
+        return query_store(store, text, language, steps, now, entailment, taxonomy, self._copies)
 
-    def query(self, text: str, language: str, steps: int, now: str) -> Answer:
+    def query(self, text: str, language: str, steps: int, now: str, entailment: str | None) -> Answer:
         """What `answer` gives, as `Engine.query` shows it."""
-        answer = self.answer(text, language, steps, now)
+        answer = self.answer(text, language, steps, now, entailment)
         if answer.form == "ask":
             return answer.matched
         if answer.form == "construct":

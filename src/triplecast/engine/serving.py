@@ -29,10 +29,16 @@ class DocumentState(NamedTuple):
     digest: bytes
     position: int
 
+    written_at: int
+
     @property
     def tag(self) -> str:
-        """Names version and content: a folder restored from a copy gives versions again, with other content."""
-        return f"{self.version}-{self.digest[:6].hex()}"
+        return version_tag(self.version, time_text(self.written_at))
+
+
+def version_tag(version: int, accepted_at: str) -> str:
+    """Names a version of a graph. A folder restored from a copy gives numbers again, never the time."""
+    return f"{version}-{''.join(filter(str.isdigit, accepted_at))}"
 
 
 Condition = Callable[[DocumentState | None], None]
@@ -89,7 +95,7 @@ class Serving:
         found = self._journal.latest(graph)
         if found is None or not found.digest:
             return None
-        return DocumentState(found.version, found.digest, found.position)
+        return DocumentState(found.version, found.digest, found.position, found.written_at)
 
     def document(self, graph: str) -> tuple[DocumentState, Publication] | None:
         """The current document of a graph, with its state."""

@@ -12,9 +12,8 @@ from triplecast.journal import FileState, Journal, PartChange, ReplicatedRecord
 from triplecast.match import Matcher
 from triplecast.model.answers import OperatorResult
 from triplecast.model.publication import Draft
-from triplecast.model.subscription import API, NO_END, Subscription
+from triplecast.model.subscription import API, Subscription
 from triplecast.operators.asking import Asker
-from triplecast.registry.admission import AdmittedSubscription
 from triplecast.registry.registry import Refusal, Registry, Subscribed
 
 
@@ -55,26 +54,15 @@ class Taking:
             self._journal.commit_changes(changes, sources, gone)
             self._publishing.match_accepted()
 
-    def subscriptions(self, wanted: Sequence[Subscription], ended: Sequence[str]) -> list[Subscribed | Refusal]:
-        """Register subscriptions without an end, and end those of some ids, in one step. One whose id is among the
-        `ended` takes its place, unless it is refused: then that one stays. Raises `InputError` for an id that is not
-        live."""
+    def subscriptions(
+        self, wanted: Sequence[Subscription], ended: Sequence[str], within: str
+    ) -> list[Subscribed | Refusal]:
+        """As `Registry.replace`; rules may leave out `within`, the beginning of ids."""
         self._opened.check()
-        candidates = [self._registry.examine(each) for each in wanted]
+        candidates = self._registry.examine_all(wanted, within=within)
         with self._lock:
             self._publishing.match_accepted()
-            live = {name: self._registry.live(name) for name in ended}
-            placed = [
-                each._replace(replaces=live.pop(each.subscription.name, None))
-                if isinstance(each, AdmittedSubscription)
-                else each
-                for each in candidates
-            ]
-            for each, candidate in zip(wanted, candidates, strict=True):
-                if not isinstance(candidate, AdmittedSubscription):
-                    live.pop(each.name, None)
-            outcomes = self._registry.change(API, placed, [*live.values()], NO_END, tickets=True)
-            return self._publishing.told_first(outcomes)
+            return self._publishing.told_first(self._registry.replace(API, wanted, candidates, ended))
 
     def records(
         self, records: Sequence[ReplicatedRecord], results: Sequence[OperatorResult], parts: Sequence[PartChange]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from triplecast.evaluate.background import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
+from triplecast.evaluate.expressions import holds
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.patterns import arrange, solve
 from triplecast.evaluate.rows import Row, aligned
 from triplecast.evaluate.solutions import AnswerTriple, Solutions, instances
 from triplecast.evaluate.state import Evaluation, Place, Recorder
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered, Unknown
-from triplecast.model.algebra import Pattern, Query
+from triplecast.model.algebra import BasicPattern, Expression, Pattern, Query
 from triplecast.model.publication import Position, Publication
 
 EMPTY = Publication(
@@ -23,6 +24,7 @@ EMPTY = Publication(
     quads=b"",
 )
 """The version that `result_on_empty` evaluates."""
+_NOTHING = Query("ask", BasicPattern(()), ())
 
 
 def evaluate(
@@ -68,6 +70,13 @@ def solutions_of(
     """Yield the rows of a part of the query outside GRAPH and EXISTS; raises `BudgetExceeded`."""
     run = Evaluation(query, publication, graphs, budget, solve)
     return solve(run, pattern, Place(run.graphs.default, {}, []), {})
+
+
+def hold_for(conditions: Sequence[Expression], rows: Iterable[Row], budget: Budget) -> Iterator[bool]:
+    """Of each row whether all conditions hold, which look at nothing else; raises `BudgetExceeded`."""
+    run = Evaluation(_NOTHING, EMPTY, open_publication(EMPTY), budget, solve)
+    place = Place(run.graphs.default, {}, [])
+    return (all(holds(run, condition, row, place) for condition in conditions) for row in rows)
 
 
 def result_on_empty(query: Query, steps: int = DEFAULT_STEPS) -> bool:

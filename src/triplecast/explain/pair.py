@@ -18,7 +18,7 @@ from triplecast.explain.operator_answers import ExplainedAnswers
 from triplecast.explain.support import find_support
 from triplecast.explain.trace import SHOWN, Trace
 from triplecast.explain.wording import Wording
-from triplecast.languages import parse_query, prefixes_of
+from triplecast.languages import parse_query, prefixes_of, updates_of
 from triplecast.model.algebra import Filter, Modifier, Pattern, Query, Term
 from triplecast.model.match import INDEX_SOLUTIONS, TOO_LONG
 from triplecast.model.publication import Publication
@@ -26,6 +26,7 @@ from triplecast.model.subscription import Subscription
 from triplecast.taxonomy import EntailmentTooLarge
 
 NO_EXPLAINED_ANSWERS = ExplainedAnswers()
+_NOT_COMPARED = "the conditions with tc:before, which this does not look at"
 
 
 def explain_pair(
@@ -62,6 +63,8 @@ def explain_pair(
     evidence = Evidence(trace, graphs, words, explained)
     if solutions.matched:
         support = tuple(find_support(_core(query.pattern), evidence, _first_row(solutions)))
+        if updates_of(subscription.text, subscription.language, explained.operators):
+            support += (_NOT_COMPARED,)
         shown, count = _shown(solutions), len(solutions.rows)
         return replace(empty, matched=True, solutions=shown, solution_count=count, support=support)
     if query.form == "construct" and solutions.rows:

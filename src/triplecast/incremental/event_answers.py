@@ -12,7 +12,7 @@ from triplecast.incremental.asked_graph import MOST_HELD
 from triplecast.incremental.changed_resources import MOST_REACHED
 from triplecast.incremental.decided_index import rows_of
 from triplecast.incremental.difference import AnswerChange, AnswerRow, change_text, rows_among
-from triplecast.model.algebra import Query, from_ntriples
+from triplecast.model.algebra import Expression, Query, from_ntriples
 from triplecast.model.match import TOO_LONG
 from triplecast.model.publication import Publication
 from triplecast.repository.held import HELD_TRIPLES
@@ -33,6 +33,8 @@ class AnswerChanged(NamedTuple):
     """Whether the rows are all that there are, told because somebody asked."""
     key: tuple[str, ...] = ()
     """Variables by which a row removed and one added are a row updated."""
+    conditions: tuple[Expression, ...] = ()
+    """Of an update (`languages.updates`)."""
 
 
 class AnswerUndecided(NamedTuple):

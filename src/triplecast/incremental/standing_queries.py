@@ -60,6 +60,9 @@ class _Standing(NamedTuple):
     graph: AskedGraph
     key: tuple[str, ...]
 
+    def hears(self, changed: AnswerChanged) -> AnswerChanged:
+        return changed._replace(key=self.key, conditions=self.compiled.template.updates)
+
 
 class StandingQueries:
     """Follows a journal from position `told` on. For one thread at a time."""
@@ -200,6 +203,7 @@ class StandingQueries:
         if undecided:
             self.owed.begin(standing.number, standing.number)
         if changed or undecided:
+            changed = [*map(standing.hears, changed)]
             yield EventAnswers(self._name_at(standing.number, DOCUMENTS, 0), False, changed, undecided)
 
     def _present(self, number: int, at: int) -> Iterator[EventAnswers]:
@@ -232,7 +236,7 @@ class StandingQueries:
         found = [self._answers_of(graph, events, changes, strong) for _, graph in sorted(self._graphs.items())]
         for place, event in enumerate(events):
             decided = sorted(pair for of_graph in found for pair in of_graph[place].items())
-            told = [each._replace(key=self._live[number].key) for number, (changed, _) in decided for each in changed]
+            told = [self._live[number].hears(each) for number, (changed, _) in decided for each in changed]
             undecided = [each for _, (_, unsure) in decided for each in unsure]
             if told or undecided:
                 yield EventAnswers(*self._name_of(event), told, undecided)

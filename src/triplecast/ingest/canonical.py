@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import permutations
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 _DEPTH = 200
 """Longest chain of blank nodes that is followed; a longer one counts as out of steps."""
@@ -54,9 +54,15 @@ class _Issuer:
         return _Issuer(self.prefix, dict(self.issued))
 
 
-def canonical_names(lines: Iterable[bytes], steps: int) -> dict[bytes, bytes]:
-    """Map every blank node of the lines, ``_:label``, to its name ``_:c14nN``. Raises OutOfSteps."""
-    return _Canonicalisation(lines, steps).run()
+Known: TypeAlias = dict[tuple[object, ...], tuple[list[bytes], int] | None]
+"""Nodes that are alike, by all that naming them depends on: in which order they were named, and the steps of that; None
+where these did not suffice."""
+
+
+def canonical_names(lines: Iterable[bytes], steps: int, known: Known | None = None) -> dict[bytes, bytes]:
+    """Map every blank node of the lines, ``_:label``, to its name ``_:c14nN``. Raises OutOfSteps. `known`: of graphs
+    with the same labels and `steps`, which name what they share once."""
+    return _Canonicalisation(lines, steps).run(known)
 
 
 def names_within(lines: Iterable[bytes], steps: int) -> tuple[dict[bytes, bytes] | None, int]:
@@ -127,7 +133,7 @@ class _Canonicalisation:
     def steps_taken(self) -> int:
         return self._limit - self._steps
 
-    def run(self) -> dict[bytes, bytes]:
+    def run(self, known: Known | None = None) -> dict[bytes, bytes]:
         """Section 4.4."""
         alike: dict[bytes, list[bytes]] = {}
         for node, digest in self._hashes.items():
@@ -135,10 +141,32 @@ class _Canonicalisation:
         for digest in sorted(alike):
             if len(alike[digest]) == 1:
                 self._canonical.issue(alike[digest][0])
-        for digest in sorted(alike):
-            if len(alike[digest]) > 1:
-                self._name_alike(alike[digest])
+        groups = [alike[digest] for digest in sorted(alike) if len(alike[digest]) > 1]
+        if groups and known is not None:
+            self._name_known(groups, known)
+        else:
+            for nodes in groups:
+                self._name_alike(nodes)
         return self._canonical.issued
+
+    def _name_known(self, groups: list[list[bytes]], known: Known) -> None:
+        """Name nodes that are alike as where their quads and the names in these were the same."""
+        issued = self._canonical.issued
+        quads = tuple([quad for nodes in groups for node in nodes for quad in self._quads[node]])
+        names = tuple([(term, issued[term]) for quad in quads for term in quad if term in issued])
+        key = (names, tuple(map(len, groups)), quads)
+        if key not in known:
+            before, known[key] = len(issued), None
+            for nodes in groups:
+                self._name_alike(nodes)
+            known[key] = [*issued][before:], self.steps_taken
+            return
+        found = known[key]
+        if found is None:
+            raise OutOfSteps
+        for node in found[0]:
+            self._canonical.issue(node)
+        self._steps -= found[1]
 
     def _name_alike(self, nodes: list[bytes]) -> None:
         paths = []

@@ -12,7 +12,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
-from triplecast.ingest.canonical import OutOfSteps, canonical_names, names_by_appearance, rename, split_line
+from triplecast.ingest.canonical import Known, OutOfSteps, canonical_names, names_by_appearance, rename, split_line
 from triplecast.ingest.contexts import inline_contexts
 from triplecast.ingest.descriptions import Descriptions, find_roots
 from triplecast.ingest.document import Document, ParsedDocument, part_iri
@@ -103,7 +103,8 @@ def cut_at_roots(
     if (rest := descriptions.rest()) or not parts:
         parts[base] = parts.get(base, []) + rest
     origin = Origin(base, len(parts))
-    drafts = (make_draft(graph, own, source, limits, dataset) for graph, own in parts.items())
+    known: Known = {}
+    drafts = (make_draft(graph, own, source, limits, dataset, known=known) for graph, own in parts.items())
     return ParsedGraphs(tuple(draft._replace(origin=origin) for draft in drafts), warnings=roots.warnings())
 
 
@@ -234,11 +235,18 @@ def _at_once(source_bytes: int, limits: GateLimits) -> int:
 
 
 def make_draft(
-    graph: str, lines: list[bytes], source: bytes, limits: GateLimits, dataset: bool = False, is_held: bool = False
+    graph: str,
+    lines: list[bytes],
+    source: bytes,
+    limits: GateLimits,
+    dataset: bool = False,
+    is_held: bool = False,
+    known: Known | None = None,
 ) -> Draft:
     """Make the publication of these lines; blank nodes get canonical names if the step limit allows (semantics 2.3).
 
-    Raises DocumentRejected for a `graph` that is no absolute IRI, or is ours; `is_held`: one of a held resource.
+    Raises DocumentRejected for a `graph` that is no absolute IRI, or is ours; `is_held`: one of a held resource;
+    `known`: how blank nodes of the same document are named.
     """
     _refuse_identity(graph, limits)
     if not is_held and (graph in (DOCUMENTS, TAXONOMY) or graph.startswith(HELD)):
@@ -247,7 +255,7 @@ def make_draft(
     labels = "none"
     quads = b"".join(sorted(set(lines)))
     if may_name_blank_nodes(quads) and _BLANK_LINE.search(quads):
-        lines, labels = _name_blank_nodes(lines, limits)
+        lines, labels = _name_blank_nodes(lines, limits, known)
         quads = b"".join(sorted(set(lines)))
     digest = sha256(source if labels == "input" else quads).digest()
     return Draft(graph, quads, digest, labels, dataset)
@@ -269,12 +277,12 @@ def _refuse_identity(graph: str, limits: GateLimits) -> None:
         raise DocumentRejected("gate", reason, "name graphs and items by absolute IRIs") from None
 
 
-def _name_blank_nodes(lines: list[bytes], limits: GateLimits) -> tuple[list[bytes], str]:
+def _name_blank_nodes(lines: list[bytes], limits: GateLimits, known: Known | None) -> tuple[list[bytes], str]:
     """Rename blank nodes; lines without any take no part in canonicalisation."""
     unique = dict.fromkeys(lines)
     blank = [line for line in unique if b"_:" in line and _BLANK_LINE.search(line)]
     try:
-        names, labels = canonical_names(blank, limits.canonical_steps), "canonical"
+        names, labels = canonical_names(blank, limits.canonical_steps, known), "canonical"
     except OutOfSteps:
         names, labels = names_by_appearance(blank), "input"
     touched = set(blank)

@@ -109,7 +109,7 @@ def _read_records(database: SqliteFile) -> ReplayedState:
             replayed.documents[row.name] = (row.number, row.position, row.written_at, row.digest)
         elif row.kind == Kind.SUBSCRIPTION:
             block = SubscriptionBlock(row)
-            replayed.settings.update((hearing_setting(notify), ()) for notify in {*block.hears()} - {EVERY})
+            replayed.settings.update((hearing_setting(notify), ()) for notify in block.heard() - {EVERY})
             for id in block.ids:
                 replayed.live[block.name(id)] = (id,)
                 replayed.set_lease(id, block.end)

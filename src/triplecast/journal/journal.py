@@ -10,7 +10,7 @@ from triplecast.errors import InputError
 from triplecast.journal.leases import drop_leases, write_lease
 from triplecast.journal.operator_data import write_learnt, write_operator, write_results
 from triplecast.journal.record import SCHEMA_SETTING, SCOPE_SETTING, Kind, Writing, read_clock, row_of
-from triplecast.journal.subscription_blocks import subscription_rows
+from triplecast.journal.subscription_blocks import heard_by, subscription_rows
 from triplecast.journal.taking import TakingJournal
 from triplecast.journal.versions import latest_version
 from triplecast.model.answers import Answer, GroundCall, OperatorResult
@@ -47,7 +47,7 @@ class Journal(TakingJournal):
             for subscription in subscriptions:
                 check_fields(subscription)
             self._cancel(writing, ended)
-            heard = self._write_heard({each.hears for each in subscriptions})
+            heard = self._write_heard(heard_by(subscriptions))
             first = int(writing.next)
             for row in subscription_rows(first, subscriptions, writing.at, end, b"".join(tickets or ()), source):
                 writing.add(row)

@@ -81,7 +81,7 @@ class JournalFile(Records, JournalReader):
                 if whole and after == 0 and upto >= self.head():
                     self._check_found(found, *_REGISTRY)
                 starts = [id for row in rows if row.kind == Kind.SUBSCRIPTION for id in ids_of(row)]
-                later = {} if whole else self._ended_at(starts)
+                later = {} if whole else self.ended_at(starts)
             first, reached = reached + 1, upto if whole else rows[-1].position
             if rows:
                 ends = {id: position for id, position in later.items() if position <= upto}

@@ -285,7 +285,7 @@ class Records:
         """The registrations among `ids`, as of now, by id."""
         wanted = sorted(set(ids))
         with self._database.lock:
-            ended = self._ended_at(wanted)
+            ended = self.ended_at(wanted)
             blocks = [*self._blocks_with(wanted)]
         return [block.registration(id, ended.get(id)) for id, block in blocks]
 
@@ -320,7 +320,7 @@ class Records:
             blocks = {id(block): block for _, block in self._blocks_with(sorted({*positions}))}
         return [(block.ids.start, block.hears(), block.keys()) for block in blocks.values()]
 
-    def _ended_at(self, ids: Sequence[int]) -> dict[int, int]:
+    def ended_at(self, ids: Sequence[int]) -> dict[int, int]:
         """The positions at which registrations ended, by id."""
         positions = {}
         for id, position, crc in self._ask_in("SELECT * FROM ended WHERE registration", ids):

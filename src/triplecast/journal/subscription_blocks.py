@@ -9,7 +9,16 @@ from typing import Any
 
 from triplecast.journal.record import LONGEST_SPAN, Kind, Row, checksum
 from triplecast.model.publication import Position
-from triplecast.model.subscription import CHANGED, EVERY, NamedRegistrations, Registration, RegistrationId, Subscription
+from triplecast.model.subscription import (
+    CHANGED,
+    EVERY,
+    UPDATES,
+    NamedRegistrations,
+    Registration,
+    RegistrationId,
+    Subscription,
+    may_compare,
+)
 
 CHARACTERS = 1 << 16
 """Of the texts of one record, after which it ends."""
@@ -90,6 +99,11 @@ class SubscriptionBlock:
         every = column if isinstance(column, list) else [column] * len(self.ids)
         return [each or CHANGED for each in every]
 
+    def heard(self) -> set[str]:
+        """As `heard_by` of all of them."""
+        compare = any("before" in self._field("text", id) for id in self.keys())
+        return {*self.hears()} | ({UPDATES} if compare else set())
+
     def keys(self) -> Mapping[int, tuple[str, ...]]:
         """`Subscription.key` by registration, of those that have one."""
         column = self._fields.get("key", "")
@@ -108,6 +122,12 @@ class SubscriptionBlock:
     def _field(self, name: str, id: int) -> Any:
         column = self._fields[name]
         return column[id - self.ids.start] if isinstance(column, list) else column
+
+
+def heard_by(subscriptions: Sequence[Subscription]) -> set[str]:
+    """What is noted of what they want to hear."""
+    compare = any(map(may_compare, subscriptions))
+    return {each.hears for each in subscriptions} | ({UPDATES} if compare else set())
 
 
 def hearing_setting(notify: str) -> str:

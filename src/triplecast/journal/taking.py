@@ -27,7 +27,7 @@ from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_se
 from triplecast.journal.versions import LatestVersion, write_latest
 from triplecast.journal.writer import JournalWriter, write_files
 from triplecast.model.publication import Attachments, Draft, FileState, Reject
-from triplecast.model.subscription import EVERY, NOTIFY, REPOSITORY
+from triplecast.model.subscription import EVERY, NOTIFY, REPOSITORY, UPDATES
 
 
 class TakingJournal(JournalWriter):
@@ -95,13 +95,10 @@ class TakingJournal(JournalWriter):
             self._write_live([each.name for each in taken], block.ids.start)
             if block.end is not None:
                 write_lease(self._database, block.ids, block.end)
-            for notify in sorted({each.hears for each in taken} - {EVERY}):
-                self._write_setting(hearing_setting(notify), "1")
-                self._hearers = None
             if any(each.scope == REPOSITORY for each in taken):
                 self._write_setting(SCOPE_SETTING, "1")
                 self._has_repository_scope = None
-            self._hearers = self._write_heard({*block.hears()})
+            self._hearers = self._write_heard(block.heard())
         elif row.kind in ENDS:
             drop_leases(self._database, [row.number])
             self._write_ended(row.number, row.name, row.position)
@@ -116,7 +113,7 @@ class TakingJournal(JournalWriter):
     def _heard(self) -> frozenset[str]:
         if self._hearers is None:
             settings = self.settings()
-            self._hearers = frozenset(each for each in NOTIFY if hearing_setting(each) in settings)
+            self._hearers = frozenset(each for each in (*NOTIFY, UPDATES) if hearing_setting(each) in settings)
         return self._hearers
 
     def _write_heard(self, hears: Set[str]) -> frozenset[str]:

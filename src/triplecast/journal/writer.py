@@ -10,7 +10,7 @@ from typing import Self
 
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
-from triplecast.errors import FolderLocked, ReplicaWritten, StorageFault
+from triplecast.errors import FolderLocked, InputError, ReplicaWritten, StorageFault
 from triplecast.journal.cutting import Acceptance, Accepted, CutDocuments, Dropped
 from triplecast.journal.interface import RegistryChanges, RegistrySlice
 from triplecast.journal.last_commit import Fresh, LastCommit, NewRegistrations
@@ -40,7 +40,7 @@ from triplecast.journal.records import DATABASE, END, acknowledged
 from triplecast.journal.versions import LatestVersion, latest_versions, write_latest
 from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.events import DocumentEvent
-from triplecast.model.publication import Draft, FileState, Position, Publication, Reject
+from triplecast.model.publication import HELD, Draft, FileState, Position, Publication, Reject
 from triplecast.model.subscription import Registration
 from triplecast.sqlite import SqliteFile
 from triplecast.storage_faults import RESTORE, make_folder, storage_faults
@@ -283,7 +283,9 @@ class JournalWriter(JournalFile):
 
     def remove(self, graph: str) -> Dropped:
         """Record the removal of the graph's current document, and of what a document of this name was cut into; nothing
-        where there is neither."""
+        where there is neither. Raises `InputError` for what a local repository holds of its provider."""
+        if graph.startswith(HELD):
+            raise InputError(f"{graph} is of the provider", "unsubscribe what holds it")
         with self._append() as writing:
             return self._documents(writing).remove(graph)
 

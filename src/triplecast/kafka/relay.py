@@ -73,6 +73,8 @@ class Relay:
         self._producer: Any = None
         self._consumer = make_consumer(kafka, group, lambda error: None)
         self._reached = 0
+        self._lines: Iterator[OutgoingLine] | None = None
+        """Those beyond that are not sent yet."""
         self._known: set[bytes] = set()
         """Digests of ids that the topic holds, where they may be sent again."""
         self._noted_at = time.monotonic()
@@ -111,7 +113,7 @@ class Relay:
 
     def _fail(self, error: Exception) -> None:
         """Begin again with a new client: what was committed, Kafka knows."""
-        self._producer = None
+        self._producer = self._lines = None
         found = error_of(error)
         errors = self._client.KafkaError
         if found is None or found.code() in (errors._FENCED, errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH):
@@ -191,7 +193,9 @@ class Relay:
                 self._note()
             return False
         lines = self._next_lines()
-        reached = lines[-1].sequence if lines else state.sequence  # what was pruned is sent no more
+        if not lines and state.pruned <= self._reached:
+            return False
+        reached = lines[-1].sequence if lines else state.pruned  # what was pruned is sent no more
         due = [each for each in self._live(lines) if _digest(each.id.encode()) not in self._known]
         producer, failed = self._producer, []
 
@@ -231,23 +235,30 @@ class Relay:
                 self._producer.poll(0.05)
 
     def _next_lines(self) -> list[OutgoingLine]:
-        definitions = Definitions(self._journal.registrations, NO_OPERATORS.with_recorded(self._journal.operators()))
+        """The notifications of the next transaction; none where no more are there yet."""
         found: list[OutgoingLine] = []
         size = 0
-        for _, text in self._outbox.json_lines(self._reached, definitions=definitions):
-            for line in map(_line, text.split("\n")[:-1]):
-                found.append(line)
-                size += len(line.text)
-                if len(found) == AT_ONCE or size >= BYTES_AT_ONCE:
-                    return found
+        self._lines = self._lines or self._read_lines()
+        for line in self._lines:
+            found.append(line)
+            size += len(line.text)
+            if len(found) == AT_ONCE or size >= BYTES_AT_ONCE:
+                return found
+        self._lines = None
         return found
+
+    def _read_lines(self) -> Iterator[OutgoingLine]:
+        """The notifications beyond the place reached, as far as they are there."""
+        operators = NO_OPERATORS.with_recorded(self._journal.operators())
+        definitions = Definitions(self._journal.registrations, operators)
+        for _, text in self._outbox.json_lines(self._reached, definitions=definitions):
+            yield from map(_line, text.split("\n")[:-1])
 
     def _live(self, lines: list[OutgoingLine]) -> Iterator[OutgoingLine]:
         """Those whose registration is live: a cancel or the end of a lease withholds the others (semantics 9.8)."""
         self._journal.end_leases()
-        wanted = sorted({each.registration for each in lines})
-        live = {int(each.id) for each in self._journal.registrations(wanted) if each.removed is None}
-        return (each for each in lines if each.registration in live)
+        over = self._journal.ended_at(sorted({each.registration for each in lines}))
+        return (each for each in lines if each.registration not in over)
 
     def _note(self) -> None:
         """Keep the place in the folder too, in case nobody runs it for so long that Kafka forgets it."""

@@ -18,12 +18,12 @@ from triplecast.languages.rule_syntax import TOKEN as RULE_TOKEN
 from triplecast.languages.sparql import SPARQL
 from triplecast.languages.template import SlotKind, Template, TemplateCache, fill, parse_whole, shared_cache, text_of
 from triplecast.languages.tokens import TOKEN, open_source
-from triplecast.model.algebra import Query, Term, Variable, to_ntriples
+from triplecast.model.algebra import Expression, Query, Term, Variable, to_ntriples
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 
 __all__ = [
     "SlotKind", "Template", "directives", "fill", "parse_query", "parse_template", "place_of_argument", "prefixes_of",
-    "sources_of", "text_of", "unread_directive",
+    "sources_of", "text_of", "unread_directive", "updates_of",
 ]  # fmt: skip
 
 _DIALECTS: Mapping[str, Dialect] = MappingProxyType({"sparql": SPARQL, "rdql": RDQL, "rule": RULE})
@@ -77,6 +77,11 @@ def parse_template(
 @lru_cache(maxsize=16)
 def _cache_of(language: str, operators: OperatorSet) -> TemplateCache:
     return shared_cache(_dialect(language), operators)
+
+
+def updates_of(text: str, language: str = "sparql", operators: OperatorSet = NO_OPERATORS) -> tuple[Expression, ...]:
+    """The conditions of an update that a text that parses has (`languages.updates`)."""
+    return parse_template(text, language, operators=operators)[0].updates if "before" in text else ()
 
 
 def prefixes_of(text: str, language: str = "sparql") -> Mapping[str, str]:

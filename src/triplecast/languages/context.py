@@ -12,7 +12,7 @@ from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages.prefixes import Namespace
 from triplecast.languages.tokens import Source, number_of
 from triplecast.languages.vocabularies import RDF
-from triplecast.model.algebra import Aggregate, Slot, Variable
+from triplecast.model.algebra import Aggregate, Expression, Slot, Variable
 from triplecast.model.operators import OperatorSet
 from triplecast.terms.values import XSD
 
@@ -53,6 +53,10 @@ class Translation:
     """Triples since the last block whose predicates are searches (`searches.Search`)."""
     productions: list[Any] = field(default_factory=list)
     """Triples since the last block whose predicates are operators (`operators.Production`)."""
+    befores: dict[Variable, tuple[Variable, Token]] = field(default_factory=dict)
+    """Each ``tc:before(?v)`` by the hidden variable that replaces it in expressions."""
+    updates: tuple[Expression, ...] = ()
+    """The conditions with these, of the group read last."""
     notes: list[str] = field(default_factory=list)
     """How foreign forms were read."""
     made: int = 0

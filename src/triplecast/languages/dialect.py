@@ -16,7 +16,7 @@ from lark.lexer import Lexer, Token
 from triplecast.languages.context import Translation
 from triplecast.languages.prefixes import Namespace
 from triplecast.languages.tokens import Source, clip, find_wrong_tag, number_of
-from triplecast.model.algebra import Query
+from triplecast.model.algebra import Expression, Query
 from triplecast.model.operators import OperatorSet
 
 _ADDRESS = re.compile(r"\b(?:https?|ftp|file)://[^\s<>\"'{}|^`\\]*")
@@ -38,6 +38,8 @@ class Parsed(NamedTuple):
     """As `Translation.texts`."""
     notes: tuple[str, ...] = ()
     """How foreign forms were read."""
+    updates: tuple[Expression, ...] = ()
+    """Conditions of an update (`updates`)."""
 
 
 class Cut(NamedTuple):

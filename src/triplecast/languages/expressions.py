@@ -12,8 +12,9 @@ from triplecast.languages.fulltext import BIF, TEXT_FUNCTIONS, bif_call, text_ca
 from triplecast.languages.operators import operator_call
 from triplecast.languages.refusals import refuse_function
 from triplecast.languages.tokens import FUNCTIONS
+from triplecast.languages.updates import before_call
 from triplecast.model.algebra import Aggregate, Call, Expression, Operation, Slot, Variable, variables_in
-from triplecast.model.entailment import FUNCTION_MARKS
+from triplecast.model.entailment import BEFORE, FUNCTION_MARKS
 
 
 class _Arguments(NamedTuple):
@@ -144,6 +145,8 @@ def _iri_call(translation: Translation, children: list[Any]) -> Expression:
     iri = translation.pin(translation.slot(token)).value
     if iri in TEXT_FUNCTIONS:
         return text_call(translation, token, iri, arguments.values)
+    if iri == BEFORE:
+        return before_call(translation, token, arguments.values)
     if iri == BIF:
         return bif_call(translation, token, arguments.values)
     declared = translation.operators.find(iri)

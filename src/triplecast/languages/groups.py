@@ -12,6 +12,7 @@ from triplecast.languages.context import Translation
 from triplecast.languages.expressions import conjoin, forbid_aggregates
 from triplecast.languages.operators import Production, order_productions, produce
 from triplecast.languages.patterns import Edge, Triples
+from triplecast.languages.updates import is_of_update
 from triplecast.model import algebra
 from triplecast.model.algebra import Expression, Pattern, Slot, TriplePattern, Variable
 
@@ -41,6 +42,8 @@ class GroupPattern:
     visible: dict[Variable, None]
     """In-scope variables (section 18.2.1), hidden ones included, in order of appearance."""
     condition: Expression | None = None
+    updates: tuple[Expression, ...] = ()
+    """Its filters that call ``tc:before``."""
 
     @property
     def filtered(self) -> Pattern:
@@ -66,6 +69,7 @@ class _Assembly:
     labels: dict[str, Token] = field(default_factory=dict)
     visible: dict[Variable, None] = field(default_factory=dict)
     conditions: list[Expression] = field(default_factory=list)
+    updates: list[Expression] = field(default_factory=list)
     productions: list[Production] = field(default_factory=list)
     """Operators applied to the solutions so far, those of the growing basic graph pattern included."""
 
@@ -101,7 +105,8 @@ class _Assembly:
                 for edge in edges:
                     self.visible.update(dict.fromkeys(_variables(edge)))
             case _Filter(condition):
-                self.conditions.append(condition)
+                of_update = is_of_update(self.translation, condition)
+                (self.updates if of_update else self.conditions).append(condition)
             case _Optional(group):
                 self.joined = [algebra.LeftJoin(self.pattern(), group.pattern, group.condition)]
                 self.visible.update(group.visible)
@@ -135,7 +140,8 @@ def make_group(translation: Translation, children: list[Any]) -> GroupPattern:
     for element in children:
         assembly.add(element)
     pattern = assembly.pattern()
-    return GroupPattern(pattern, assembly.visible, conjoin(assembly.conditions) if assembly.conditions else None)
+    condition = conjoin(assembly.conditions) if assembly.conditions else None
+    return GroupPattern(pattern, assembly.visible, condition, tuple(assembly.updates))
 
 
 _group = make_group

@@ -17,6 +17,7 @@ from triplecast.languages.context import Translation
 from triplecast.languages.fulltext import MAGIC, path_slots
 from triplecast.languages.refusals import OPERATORS, refuse_operator
 from triplecast.model.algebra import Call, Expression, Node, PathExpression, Pattern, Produce, Slot, Variable
+from triplecast.model.entailment import BEFORE
 from triplecast.model.operators import BOUND, FREE, Operator, OperatorSet
 
 
@@ -43,8 +44,9 @@ class Production(NamedTuple):
 
 
 def is_magic(iri: str, operators: OperatorSet) -> bool:
-    """Whether a triple with this predicate is a search or an operator, or must be refused."""
-    return iri in MAGIC or iri.startswith(OPERATORS) or operators.find(iri) is not None
+    """Whether texts that name it have templates of their own: a triple with this predicate is a search or an operator,
+    or must be refused; or constants beside it are pinned."""
+    return iri in MAGIC or iri == BEFORE or iri.startswith(OPERATORS) or operators.find(iri) is not None
 
 
 def operator_call(

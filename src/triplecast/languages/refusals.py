@@ -81,7 +81,7 @@ _STAGES = (
     (
         FUNCTIONS,
         "the taxonomy has no such function",
-        "use tc:instance, tc:descendant or tc:ancestor, with a node and a class",
+        "use tc:instance, tc:descendant or tc:ancestor, with a node and a class, or tc:before of an update",
     ),
     (
         OPERATORS,

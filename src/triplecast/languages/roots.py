@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.ingest import Document
-from triplecast.languages import parse_query
+from triplecast.languages import parse_query, updates_of
 from triplecast.languages.prefixes import Namespace
 from triplecast.languages.tokens import IRI_REFERENCE, NAME
 from triplecast.languages.vocabularies import DECLARED
@@ -32,6 +32,8 @@ def read_split(text: str) -> str:
         if _CLASS.fullmatch(name):
             return str(Namespace(DECLARED, None).named(name))
         query = parse_query(text)
+        if updates_of(text):
+            raise QueryRefused("tc:before", "roots are of one version", "leave the FILTER out")
     except (ValueError, QuerySyntaxError, QueryRefused) as error:
         raise InputError(f"documents cannot be cut by {name[:200]!r}: {error}", _HINT) from error
     if query.form != "select" or len(query.variables) != 1:

@@ -192,6 +192,7 @@ def _solve(
     modifiers: _Modifiers,
     values: algebra.Values | None,
 ) -> _Solutions:
+    translation.updates = where.updates
     having, order = modifiers.having or (), [expression for expression, _ in modifiers.order or ()]
     written = [item.expression for item in items if item.expression is not None]
     named = (variable for expression in (*written, *having, *order) for variable in variables_in(expression))

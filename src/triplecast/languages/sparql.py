@@ -14,6 +14,7 @@ from triplecast.languages.prefixes import Namespace, read_prologue
 from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth, replace_constants
 from triplecast.languages.tokens import PROLOGUE, Source, describe, find_tokens, open_source, terminal, tokenise
+from triplecast.languages.updates import read_updates
 from triplecast.model.algebra import Query, Slot
 from triplecast.model.operators import OperatorSet
 
@@ -26,7 +27,8 @@ def parse(text: str, name: str | None, operators: OperatorSet) -> Parsed:
     tree = read_tree("sparql.lark", "query", source, number_tokens(body, numbered), describe)
     translation = Translation(source, namespace, numbered, operators)
     query: Query = translate((expressions, fulltext, patterns, groups, solutions), translation, tree)
-    if measure_depth(query) > MAX_DEPTH:
+    updates = read_updates(translation, query)
+    if max(map(measure_depth, (query, *updates))) > MAX_DEPTH:
         raise refuse_depth("a query", name)
     if len(translation.graphs) > 1:
         query = _pin_graphs(translation, query)
@@ -39,6 +41,7 @@ def parse(text: str, name: str | None, operators: OperatorSet) -> Parsed:
         frozenset(translation.lowered),
         translation.texts,
         tuple(translation.notes),
+        updates,
     )
 
 

@@ -26,7 +26,7 @@ from triplecast.languages.refusals import MAX_CHARACTERS
 from triplecast.languages.rewriting import replace_constants
 from triplecast.languages.sparql import SPARQL
 from triplecast.languages.tokens import PLAIN_IRI, open_source
-from triplecast.model.algebra import Query, Slot, from_ntriples, to_ntriples
+from triplecast.model.algebra import Expression, Query, Slot, from_ntriples, to_ntriples
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.terms.values import EXACT_DIGITS, XSD, XSD_STRING, ValueClass, order_key
 
@@ -51,6 +51,8 @@ class Template:
     kinds: tuple[SlotKind, ...] = field(compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     """How forms of other languages were read, for the subscriber."""
+    updates: tuple[Expression, ...] = field(default=(), compare=False)
+    """Conditions of an update, without slots (`languages.updates`)."""
 
     @property
     def slots(self) -> int:
@@ -329,7 +331,7 @@ class TemplateCache:
             return Slot(len(constants) - 1)
 
         query = replace_constants(parsed.query, lift)
-        template = self._intern(query, tuple([slot_kind(constant) for constant in constants]), parsed.notes)
+        template = self._intern(query, tuple([slot_kind(constant) for constant in constants]), parsed)
         pinned = tuple(sorted(number - skipped for number in parsed.pinned))
         if len(self._entries) >= _ENTRIES:
             self._entries.clear()
@@ -342,11 +344,13 @@ class TemplateCache:
         )
         return template, tuple(constants)
 
-    def _intern(self, query: Query, kinds: tuple[SlotKind, ...], notes: tuple[str, ...]) -> Template:
-        key = blake2b(f"{query!r}\n{kinds!r}\n{notes!r}".encode(), digest_size=16).hexdigest()
+    def _intern(self, query: Query, kinds: tuple[SlotKind, ...], parsed: Parsed) -> Template:
+        notes, updates = parsed.notes, parsed.updates
+        written = f"{query!r}\n{kinds!r}\n{notes!r}" + (f"\n{updates!r}" if updates else "")
+        key = blake2b(written.encode(), digest_size=16).hexdigest()
         if len(self._templates) >= _ENTRIES:
             self._templates.clear()
-        return self._templates.setdefault(key, Template(key, query, kinds, notes))
+        return self._templates.setdefault(key, Template(key, query, kinds, notes, updates))
 
 
 def _choose(places: list[int]) -> Callable[[list[str]], tuple[str, ...]]:

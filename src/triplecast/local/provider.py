@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Protocol
 
 from triplecast.engine import Engine, Subscribed
-from triplecast.errors import InputError
+from triplecast.errors import FolderLocked, InputError
 from triplecast.journal import JournalFile, read_clock, system_clock, time_text
 from triplecast.journal.record import REPLICATES
 from triplecast.journal.records import DATABASE
@@ -19,8 +21,13 @@ from triplecast.local.record_log import LogGap, follow_records
 from triplecast.model.subscription import REPOSITORY, Registration, Subscription
 from triplecast.outbox import OutboxReader, UndecidedPair
 from triplecast.patch import write_patch
+from triplecast.registry.control_client import open_requests
 from triplecast.registry.registry import Refusal
-from triplecast.repository import QUERY_STEPS, QueryAnswer, Repository, Store, query_store
+from triplecast.registry.requests import outcome_of
+from triplecast.repository import QUERY_STEPS, QueryAnswer, Repository, query_store
+
+TOLD_SECONDS, LOOK_SECONDS = 30.0, 0.05
+"""How long a run may take to tell what new subscriptions find, and how often that is looked at."""
 
 
 class Provider(Protocol):
@@ -75,7 +82,8 @@ class Provider(Protocol):
 class FolderProvider:
     """A provider's folder, or a replica's, on this machine; read as any reader does, beside its writer.
 
-    Subscribing writes: it opens the writer's folder for a moment, or uses the `Engine` that was given.
+    Subscribing writes: it opens the writer's folder for a moment, asks the run that has it, or uses the `Engine` that
+    was given.
     """
 
     def __init__(self, folder: Path | str | Engine) -> None:
@@ -125,8 +133,11 @@ class FolderProvider:
     def subscribe(
         self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]
     ) -> list[Subscribed | Refusal]:
-        with self._writer() as engine:
-            return engine.taking.subscriptions(subscriptions, ended)
+        try:
+            with self._writer() as engine:
+                return engine.taking.subscriptions(subscriptions, ended, f"{owner}/")
+        except FolderLocked:
+            return self._ask_run(owner, subscriptions, ended)
 
     def subscriptions(self, owner: str) -> list[Subscription]:
         return [each.subscription for each in self._registrations(owner)]
@@ -135,10 +146,11 @@ class FolderProvider:
         return [each for each in self._outbox.undecided(after) if each.owner == owner]
 
     def query(self, text: str, steps: int = QUERY_STEPS) -> QueryAnswer:
-        return query_store(self._store(), text, "sparql", steps, time_text(read_clock(system_clock)))
+        repository, now = self._documents(), time_text(read_clock(system_clock))
+        return query_store(repository.follow(), text, "sparql", steps, now, None, repository.taxonomy)
 
     def describe(self, node: Node) -> Sequence[bytes]:
-        return describe(self._store(), node).lines
+        return describe(self._documents().follow(), node).lines
 
     def close(self) -> None:
         self._journal.close()
@@ -173,23 +185,53 @@ class FolderProvider:
         live = self._journal.live_registrations()
         return [each for each in live if each.subscription.owner == owner and each.subscription.scope == REPOSITORY]
 
-    def _store(self) -> Store:
-        """All documents at present."""
+    def _documents(self) -> Repository:
         if self._repository is None:
             self._repository = Repository(self._journal, self._folder)
-        return self._repository.follow()
+        return self._repository
+
+    def _ask_run(
+        self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]
+    ) -> list[Subscribed | Refusal]:
+        """Have the run that has the folder do it, and wait until it has told what the new ones find."""
+        rows = [
+            {name: value for name, value in asdict(each).items() if value and name != "name"} | {"id": each.name}
+            for each in subscriptions
+        ]
+        with open_requests(self._written()) as ask:
+            request = {"request": "replace", "subscriptions": rows, "ended": [*ended], "within": f"{owner}/"}
+            outcomes = [*map(outcome_of, ask(request)["outcomes"])]  # type: ignore[call-overload]
+        wanted = max((each.registration for each in outcomes if isinstance(each, Subscribed)), default=0)
+        until = monotonic() + TOLD_SECONDS
+        while wanted and self._folder == self._written() and self.position() < wanted and monotonic() < until:
+            sleep(LOOK_SECONDS)
+        return outcomes
+
+    def _written(self) -> Path:
+        """The folder that is written to."""
+        folder = self._folder
+        while writer := _replicated(folder):
+            folder = Path(writer)
+        return folder
 
     @contextmanager
     def _writer(self) -> Iterator[Engine]:
         """The engine of the folder that is written to."""
-        folder = self._folder
-        while writer := _replicated(folder):
-            folder = Path(writer)
+        folder = self._written()
         if self._engine is not None and folder == self._folder:
             yield self._engine
         else:
             with Engine.open(folder) as engine:
                 yield engine
+
+
+def provider_of(given: Path | str | Engine | Provider) -> Provider:
+    """Raises what `FolderProvider` raises, and TypeError for what is no provider."""
+    if isinstance(given, Path | str | Engine):
+        return FolderProvider(given)
+    if not callable(getattr(given, "changes", None)):
+        raise TypeError(f"a provider is a folder, an Engine or a `local.Provider`, not {type(given).__name__}")
+    return given
 
 
 def _replicated(folder: Path) -> str | None:

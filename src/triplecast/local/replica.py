@@ -11,7 +11,8 @@ from triplecast.engine import Engine
 from triplecast.errors import DocumentRejected, InputError, StorageFault
 from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, JournalFile, PartChange, ReplicatedRecord, system_clock
 from triplecast.journal.record import REPLICATES, Row
-from triplecast.local.provider import FolderProvider, Provider
+from triplecast.journal.records import DATABASE
+from triplecast.local.provider import Provider, provider_of
 from triplecast.local.record_log import LogGap, id_at, note, parts_of, record_of, results_of
 from triplecast.model.answers import OperatorResult
 from triplecast.operators.operator_set import Declared
@@ -47,7 +48,7 @@ class Replica:
         """The replica in `folder`, made where there is none. Raises `InputError` for a folder that has records of its
         own or is of another provider, `FolderLocked` and `StorageFault`."""
         with ExitStack() as opened:
-            source = FolderProvider(provider) if isinstance(provider, Path | str | Engine) else provider
+            source = provider_of(provider)
             opened.callback(source.close)
             with Journal.open(folder, clock) as journal:
                 if journal.replicates is None and journal.head() > 0:
@@ -184,6 +185,8 @@ class _Taken:
 def promote(folder: Path | str, clock: Clock = system_clock) -> int:
     """Make a provider of a replica, at the position it has; return that. The former provider is to write no more: what
     it records beyond is not here. Raises `InputError` for a folder that is no replica."""
+    if not (Path(folder) / DATABASE).exists():
+        raise InputError(f"no journal in {folder}", "name the folder of a replica")
     with Journal.open(folder, clock) as journal:
         if journal.replicates is None:
             raise InputError(f"{folder} is no replica", "it can be written to already")

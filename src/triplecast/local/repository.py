@@ -12,11 +12,13 @@ from triplecast.engine import Engine, Receipt, Subscribed
 from triplecast.engine.querying import Answer
 from triplecast.errors import InputError, StorageFault
 from triplecast.journal import Clock, FileState, JournalFile, system_clock
+from triplecast.journal.records import DATABASE
+from triplecast.languages.rule_given import as_written
 from triplecast.local.browsing import Browser
 from triplecast.local.descriptions import HELD
 from triplecast.local.held_state import CONTROL
 from triplecast.local.holding import Holder, read_held
-from triplecast.local.provider import FolderProvider, Provider
+from triplecast.local.provider import Provider, provider_of
 from triplecast.local.receiver import OutOfStep, Receiver
 from triplecast.local.record_log import LogGap
 from triplecast.model.subscription import REPOSITORY, Subscription
@@ -61,20 +63,18 @@ class LocalRepository:
         """The local repository in `folder`, made where there is none. `provider` is the folder of a provider or of its
         replica, an `Engine` that has it open in this process, or None for the one of last time.
 
-        Raises `InputError` for a folder that is no provider, `FolderLocked` while another process has the local folder,
-        and `StorageFault`.
+        Raises TypeError for what is no provider, `InputError` for a folder that is none, `FolderLocked` while another
+        process has the local folder, and `StorageFault`.
         """
         with ExitStack() as opened:
+            if provider is None:
+                provider = _last_provider(Path(folder))
+            source = provider_of(provider)
+            opened.callback(source.close)
             engine = opened.enter_context(Engine.open(folder, clock, operators=operators))
             journal = opened.enter_context(JournalFile.read_only(folder))
             sources = journal.sources()
             known = sources[PROVIDER].outcome if PROVIDER in sources else None
-            if provider is None:
-                if known is None:
-                    raise InputError(f"{folder} is no local repository yet", "name its provider")
-                provider = known
-            source = FolderProvider(provider) if isinstance(provider, Path | str | Engine) else provider
-            opened.callback(source.close)
             if Path(source.place) == Path(folder).absolute():
                 raise InputError(f"{folder} cannot follow itself", "name another folder")
             owner = sources[OWNER].outcome if OWNER in sources else f"local-{randomness(8).hex()}"
@@ -136,6 +136,8 @@ class LocalRepository:
     def holders(self, iri: str) -> list[Holder]:
         """Who holds a resource: each subscription whose rows name it, or one that refers to it by strong references.
         Empty for what is not held."""
+        if not isinstance(iri, str):
+            raise TypeError(f"iri is text, not {type(iri).__name__}")
         return read_held(self._journal).holders(iri if iri.startswith("_:") else f"<{iri}>")
 
     def browse(self) -> Browser:
@@ -239,12 +241,20 @@ class LocalRepository:
         return self.engine.publish(data, media_type, graph)
 
     def remove_local(self, graph: str) -> Receipt | None:
-        """Remove a local document (`Engine.remove`). Raises `InputError` for a graph of a held resource."""
-        if graph.startswith(HELD):
-            raise InputError(f"{graph} is of the provider", "unsubscribe what holds it")
+        """Remove a local document (`Engine.remove`)."""
         return self.engine.remove(graph)
 
 
+def _last_provider(folder: Path) -> str:
+    """The provider of a local repository. Raises `InputError` where there is none."""
+    if (folder / DATABASE).exists():
+        with JournalFile.read_only(folder) as journal:
+            sources = journal.sources()
+            if PROVIDER in sources:
+                return sources[PROVIDER].outcome
+    raise InputError(f"{folder} is no local repository yet", "name its provider")
+
+
 def _says(subscription: Subscription) -> tuple[str | None, ...]:
-    """What makes a subscription another one."""
-    return subscription.text, subscription.language, subscription.entailment
+    """What makes a subscription another one; a rule is the same as long as its text is."""
+    return as_written(subscription.text), subscription.language, subscription.entailment

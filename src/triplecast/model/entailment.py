@@ -8,6 +8,8 @@ from pyoxigraph import Literal
 
 FUNCTIONS = "urn:triplecast:taxonomy:"
 """The namespace ``tc:`` of G-ToPSS's functions."""
+BEFORE = f"{FUNCTIONS}before"
+"""What an update's earlier row binds (semantics 10.6); no function of the taxonomy."""
 
 
 class Entailment(IntEnum):

@@ -29,6 +29,8 @@ SCOPES = (PUBLICATION, REPOSITORY)
 EVERY, CHANGED, NEW = "every", "changed", "new"
 NOTIFY = (EVERY, CHANGED, NEW)
 """What a subscription wants to hear: each matching version; what differs from what it was told; each solution once."""
+UPDATES = "updates"
+"""Noted beside `NOTIFY`: its query may have conditions of an update (`may_compare`)."""
 INITIAL = ("all", "none")
 """What is told of what it finds as it is registered, in repository scope."""
 
@@ -59,6 +61,11 @@ class Subscription:
     def __post_init__(self) -> None:
         if self.scope == "" and self.language != "rule":
             object.__setattr__(self, "scope", PUBLICATION)
+
+
+def may_compare(subscription: Subscription) -> bool:
+    """Whether its query may call ``tc:before``, whose name is written out (`languages.updates`)."""
+    return bool(subscription.key) and "before" in subscription.text
 
 
 @dataclass(frozen=True, slots=True)

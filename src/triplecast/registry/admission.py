@@ -35,7 +35,7 @@ from triplecast.model.subscription import PUBLICATION, REPOSITORY, Registration,
 from triplecast.operators.asking.argument_checks import shared_checker
 from triplecast.query_warnings import find_warnings
 from triplecast.registry.bulk import paused_collection
-from triplecast.registry.hearing import settle_hearing
+from triplecast.registry.hearing import refuse_updates, settle_hearing
 from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
 from triplecast.registry.rule_bindings import bind_all
 from triplecast.registry.taxonomy_warnings import concerns_taxonomy, warn_taxonomy
@@ -136,7 +136,7 @@ def examine(
         compiled = compile_subscription(subscription, operators)
         shared = _describe(subscription, compiled, datasets)
         admission = shared.admission
-        subscription = settle_hearing(subscription, compiled.template.query)
+        subscription = settle_hearing(subscription, compiled.template.query, bool(compiled.template.updates))
         if subscription.scope == REPOSITORY:
             admission = _in_repository(admission, compile_standing(compiled))
         more = find_warnings(compiled.template, compiled.constants, operators)
@@ -345,7 +345,9 @@ def admit_all(
                 if not isinstance(subscription, Subscription):
                     raise subscription
                 _refuse_offline(subscription)
-                admission = examine(subscription, datasets, operators, has_taxonomy=is_loaded).admission
+                examined = examine(subscription, datasets, operators, has_taxonomy=is_loaded)
+                refuse_updates(examined.compiled.template, subscription.name)
+                admission = examined.admission
             except (QuerySyntaxError, QueryRefused, InputError) as error:
                 faults.append(fault_of(error, written.name, place))
                 continue

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
@@ -30,6 +27,7 @@ from triplecast.registry.admission import AdmittedSubscription, examine
 from triplecast.registry.listing import LiveSubscription, list_live
 from triplecast.registry.quota import Holdings, check_quota
 from triplecast.registry.rule_bindings import bind_all
+from triplecast.registry.tickets import hash_ticket, make_tickets, opens
 from triplecast.registry.upkeep import IndexUpkeep
 
 Refusal = QuerySyntaxError | QueryRefused | InputError
@@ -84,10 +82,12 @@ class Registry:
         self.lock = RLock()
         """Held over each change of the registry and of the index."""
 
-    def bind(self, subscriptions: Sequence[Subscription], named: bool = True) -> list[Subscription | Refusal]:
+    def bind(
+        self, subscriptions: Sequence[Subscription], named: bool = True, within: str = ""
+    ) -> list[Subscription | Refusal]:
         """The subscriptions with their rules bound to the schema and to each other and those that are live, or why one
-        cannot be."""
-        return bind_all(subscriptions, self._journal.schema, self._find_live, REPOSITORY, named)
+        cannot be; `within`: the beginning of ids that rules may leave out."""
+        return bind_all(subscriptions, self._journal.schema, self._find_live, REPOSITORY, named, within)
 
     def bind_preview(self, subscription: Subscription) -> Subscription:
         """A subscription that is not to be registered, bound. Raises why it cannot be."""
@@ -97,10 +97,10 @@ class Registry:
         raise found
 
     def examine_all(
-        self, subscriptions: Sequence[Subscription], named: bool = True
+        self, subscriptions: Sequence[Subscription], named: bool = True, within: str = ""
     ) -> list[AdmittedSubscription | Refusal]:
         """`bind` them, and `examine` each."""
-        bound = self.bind(subscriptions, named)
+        bound = self.bind(subscriptions, named, within)
         return [self.examine(each, named) if isinstance(each, Subscription) else each for each in bound]
 
     def examine(self, subscription: Subscription, named: bool = True) -> AdmittedSubscription | Refusal:
@@ -153,6 +153,38 @@ class Registry:
             registered = self._register(source, list(candidates.values()), cancelled, lease, tickets)
             outcomes.update(zip(candidates, registered, strict=True))
         return [outcomes[place] for place in range(len(wanted))]
+
+    def replace(
+        self,
+        source: str,
+        subscriptions: Sequence[Subscription],
+        candidates: Sequence[AdmittedSubscription | Refusal],
+        ended: Sequence[str],
+    ) -> list[Subscribed | Refusal]:
+        """Register `subscriptions`, examined as `candidates`, without an end, and end those of some ids, in one step.
+        One whose id is among the `ended` takes its place, unless it is refused: then that one stays. Raises what
+        `change` raises, and `InputError` for an id that is not live."""
+        with self.lock:
+            live = {name: self.live(name) for name in ended}
+            placed = [
+                each._replace(replaces=live.pop(each.subscription.name, None))
+                if isinstance(each, AdmittedSubscription)
+                else each
+                for each in candidates
+            ]
+            for each, candidate in zip(subscriptions, candidates, strict=True):
+                if not isinstance(candidate, AdmittedSubscription):
+                    live.pop(each.name, None)
+            return self.change(source, placed, [*live.values()], NO_END, tickets=True)
+
+    def end_all(self, source: str, owner: str) -> list[str]:
+        """Cancel the live subscriptions of an owner in one step; return their ids."""
+        with self.lock:
+            self._journal.end_leases()
+            live = self._journal.live_registrations()
+            owned = [each for each in live if each.subscription.owner == owner and each.source == source]
+            self.change(source, (), owned)
+        return [each.subscription.name for each in owned]
 
     def unsubscribe(self, source: str, id: str, ticket: str | None = None) -> int:
         """Cancel the live subscription `id`; the journal position from which it is evaluated no more.
@@ -318,23 +350,6 @@ class Registry:
         if ticket is not None and not opens(ticket, self._journal.ticket_hash(found.id)):
             raise InputError(f"the ticket does not belong to {id!r}", "pass the ticket that subscribing returned")
         return found
-
-
-def make_tickets(randomness: Callable[[int], bytes], count: int) -> list[str]:
-    """256 random bits each, as 43 characters that need no quoting anywhere, and no hyphen: it would begin an option."""
-    bits = randomness(32 * count)
-    whole = b64encode(b"".join([bits[at : at + 32] + b"\0" for at in range(0, len(bits), 32)]), b"._").decode()
-    return [whole[at : at + 43] for at in range(0, len(whole), 44)]
-
-
-def hash_ticket(ticket: str) -> bytes:
-    """SHA-256: a guess costs 2^255 of them, so none slower is needed."""
-    return hashlib.sha256(ticket.encode("utf-8", "backslashreplace")).digest()
-
-
-def opens(ticket: object, kept: bytes) -> bool:
-    """Whether `kept` is the ticket's hash, which it is of no other kind of value; in constant time."""
-    return isinstance(ticket, str) and hmac.compare_digest(hash_ticket(ticket), kept)
 
 
 def settle_documents(journal: Journal, dataset: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from typing import Any
 
 from triplecast.driver import check_progress
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError, StorageFault, TriplecastError
@@ -68,6 +69,7 @@ class Requests:
         self._outbox = outbox
         self._known: Mapping[str, Callable[[Fields], Answer]] = {
             "subscribe": self._subscribe,
+            "replace": self._replace,
             "unsubscribe": self._unsubscribe,
             "renew": self._renew,
             **ReadingRequests(journal, outbox, registry.index.operators, clock).known,
@@ -104,7 +106,24 @@ class Requests:
         outcomes = self._registry.change(API, candidates, lease=lease, tickets=True)
         return {"outcomes": [_outcome(each) for each in outcomes]}
 
+    def _replace(self, fields: Fields) -> Answer:
+        """``subscriptions`` as objects, ``ended``: ids, ``within``: as `Registry.replace` and `Registry.bind` say."""
+        wanted, ended = fields.get("subscriptions"), fields.get("ended")
+        if not isinstance(wanted, list) or not isinstance(ended, list) or not all(isinstance(id, str) for id in ended):
+            raise InputError("'subscriptions' and 'ended' are no lists", 'send [{"id": …, "text": …}] and ["id"]')
+        found = []
+        for number, each in enumerate(wanted):
+            subscription = _subscription_of(each, number)
+            if isinstance(subscription, InputError):
+                raise subscription
+            found.append(subscription)
+        candidates = self._registry.examine_all(found, within=_text(fields, "within"))
+        return {"outcomes": [*map(_outcome, self._registry.replace(API, found, candidates, ended))]}
+
     def _unsubscribe(self, fields: Fields) -> Answer:
+        """``id`` and perhaps its ``ticket``; or ``owner``: all of theirs."""
+        if "owner" in fields:
+            return {"ended": self._registry.end_all(API, _text(fields, "owner"))}
         return {"position": self._registry.unsubscribe(API, _text(fields, "id"), _ticket(fields))}
 
     def _renew(self, fields: Fields) -> Answer:
@@ -152,6 +171,13 @@ def _outcome(outcome: Subscribed | Refusal) -> Answer:
     hint = f"expected: {', '.join(outcome.expected)}" if outcome.expected else ""
     error = str(replace(outcome, name=None, expected=()))
     return {"error": error, "hint": hint, "line": outcome.line, "column": outcome.column}
+
+
+def outcome_of(fields: Any) -> Subscribed | Refusal:
+    """What `_outcome` wrote; each refusal is an `InputError`."""
+    if "error" in fields:
+        return InputError(fields["error"], fields["hint"])
+    return Subscribed(**{**fields, "warnings": tuple(fields["warnings"]), "matches": ()})
 
 
 def _lease_of(fields: Fields) -> Lease:

@@ -23,12 +23,14 @@ def bind_all(
     find_live: Callable[[str], Subscription | None] = lambda id: None,
     scope: str = PUBLICATION,
     named: bool = True,
+    within: str = "",
 ) -> list[Subscription | Unbound]:
     """The subscriptions with their rules bound, or why one cannot be. `scope`: that of rules which state none;
-    `find_live`: a subscription that is live already. Unless they are `named`, no rule searches another of them."""
+    `find_live`: a subscription that is live already. Unless they are `named`, no rule searches another of them.
+    `within`: the beginning of ids that rules may leave out."""
     if all(each.language != RULE for each in subscriptions):
         return [*subscriptions]
-    return _Bindings(subscriptions, schema(), find_live, scope, named).bound()
+    return _Bindings(subscriptions, schema(), find_live, scope, named, within).bound()
 
 
 class _Bindings:
@@ -39,13 +41,17 @@ class _Bindings:
         find_live: Callable[[str], Subscription | None],
         scope: str,
         named: bool,
+        within: str,
     ) -> None:
         self._subscriptions = subscriptions
         self._schema = schema
         self._find_live = find_live
         self._scope = scope
         self._named = named
+        self._within = within
         self._places = {each.name: place for place, each in enumerate(subscriptions) if named}
+        self._written = {*self._places, *(name.removeprefix(within) for name in self._places)}
+        """The same as rules may write them."""
         self._bound: dict[int, Subscription | Unbound] = {}
         self._alike: dict[tuple[str, ...], str] = {}
         """What rules are bound to that search no rule, by `outline_of` their texts."""
@@ -82,12 +88,15 @@ class _Bindings:
         if line is not None:
             return text + line
         bound = bind_rule(text, name, self._schema, self._find)
-        if len(outline) <= LONGEST_OUTLINE and is_bound_by_outline(bound) and self._places.keys().isdisjoint(outline):
+        if len(outline) <= LONGEST_OUTLINE and is_bound_by_outline(bound) and self._written.isdisjoint(outline):
             self._alike[outline] = bound[len(text) :]
         return bound
 
     def _find(self, id: str) -> Subscription | Cycle | Exception | None:
         """What a rule means by an id; its own is that of a class, not of itself."""
+        own = self._within + id
+        if own in self._places or (self._within and self._find_live(own) is not None):
+            id = own
         place = self._places.get(id)
         if place is None:
             return self._find_live(id)

@@ -15,6 +15,7 @@ from triplecast.model.publication import Publication
 from triplecast.repository.cache import CACHE, CachedStore, mark_of, read_cache, write_cache
 from triplecast.repository.changes import Changes
 from triplecast.repository.store import Store
+from triplecast.taxonomy import Taxonomy
 
 EVENTS_AT_ONCE = 10_000
 """Events that are read together; where there are more, all are taken at once and not one by one."""
@@ -59,6 +60,11 @@ class Repository:
     @property
     def store(self) -> Store:
         return self._store
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """That which holds where the store is. Raises `StorageFault`."""
+        return self._journal.taxonomies(self._reached, self._reached).before(self._reached + 1)
 
     def coming(self, upto: int) -> Iterator[Sequence[Event]]:
         """The events up to a position that the store lacks, in order and in groups: all of a group are handed to `take`

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from triplecast.engine import Engine, Receipt
-from triplecast.engine.serving import Condition, DocumentState
+from triplecast.engine.serving import Condition, DocumentState, version_tag
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import Document
 from triplecast.ingest.document import document_of
@@ -171,10 +171,27 @@ async def _publish(
         document = document_of(data, media_type, graph, False)
         check = None if graph is None or conditions.is_any else conditions.check
         if key is None:
-            return _answer(await state.write(partial(publish, state.engine, document, graph, check)), graph, state)
+            return await state.write(partial(_done, state, document, graph, check, publish))
         digest = hashlib.sha256("\0".join((request.method, graph or "", media_type or "")).encode() + data).digest()
         done = partial(_done_once, state, owner or "", key, digest, document, graph, check, publish)
         return await state.write(done)
+
+
+def _done(
+    state: ServiceState, document: Document, graph: str | None, check: Condition | None, publish: Publish
+) -> Response:
+    """Raises `Problem` where nothing of the document was accepted."""
+    receipt = publish(state.engine, document, graph, check)
+    state.metrics.note(receipt)
+    if not receipt.publications and receipt.rejects:
+        raise _rejected(receipt.rejects)
+    named = next((each for each in receipt.publications if graph in (None, each.graph)), None)
+    if named is None:
+        return _json(200, receipt_row(receipt))
+    headers = {"ETag": f'"{version_tag(named.version, named.accepted_at)}"'}
+    if named.version > 1 or named.outcome != "accepted":
+        return _json(200, receipt_row(receipt), headers)
+    return _json(201, receipt_row(receipt), {**headers, "Location": f"/documents?{urlencode({'graph': named.graph})}"})
 
 
 def _done_once(
@@ -196,7 +213,7 @@ def _done_once(
     try:
         if isinstance(kept, Unfinished) and graph is not None:
             check = partial(_check_unfinished, kept, {each.digest for each in serving.parse(document).drafts})
-        response = _answer(publish(state.engine, document, graph, check), graph, state)
+        response = _done(state, document, graph, check, publish)
         headers = {name: response.headers[name] for name in ("etag", "location") if name in response.headers}
         answer = KeptAnswer(response.status_code, json.dumps(headers), bytes(response.body))
         return response
@@ -263,46 +280,30 @@ async def _publish_lines(request: Request, state: ServiceState) -> Response:
         found = "lines that are sent again make no second version of unchanged content"
         raise Problem(400, "a bulk request takes no Idempotency-Key", found, "leave it out")
     async with state.body(request, state.settings.bulk_bytes) as data:
-        return await state.write(partial(_publish_each, state.engine, data))
+        return await state.write(partial(_publish_each, state, data))
 
 
-def _publish_each(engine: Engine, data: bytes) -> Response:
+def _publish_each(state: ServiceState, data: bytes) -> Response:
     """A line for each line: its receipt, or why it is none."""
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     entries = [document_of_line(line, "line", number) for number, line in lines]
     documents = [each for each in entries if isinstance(each, Document)]
-    receipts = iter(engine.publish_many(documents))
+    receipts = iter(state.engine.publish_many(documents))
     rows = []
     for each in entries:
-        if isinstance(each, Reject):
-            rows.append({"id": None, **receipt_row(Receipt((), (), (each,), ()))})
-        else:
-            rows.append({"id": each.graph, **receipt_row(next(receipts))})
+        receipt = Receipt((), (), (each,), ()) if isinstance(each, Reject) else next(receipts)
+        state.metrics.note(receipt)
+        rows.append({"id": None if isinstance(each, Reject) else each.graph, **receipt_row(receipt)})
     return Response("".join(json.dumps(row) + "\n" for row in rows).encode(), 200, media_type=NDJSON)
 
 
 # ---- answers --------------------------------------------------------------------------------------------------------
 
 
-def _answer(receipt: Receipt, graph: str | None, state: ServiceState) -> Response:
-    """Raises `Problem` where nothing of the document was accepted."""
-    if not receipt.publications and receipt.rejects:
-        raise _rejected(receipt.rejects)
-    named = next((each for each in receipt.publications if graph in (None, each.graph)), None)
-    headers = {}
-    if named is not None:
-        current = state.engine.serving.state(named.graph)
-        if current is not None and current.version == named.version:
-            headers["ETag"] = f'"{current.tag}"'
-    is_new = named is not None and named.version == 1 and named.outcome == "accepted"
-    if is_new and named is not None:
-        headers["Location"] = f"/documents?{urlencode({'graph': named.graph})}"
-    return _json(201 if is_new else 200, receipt_row(receipt), headers)
-
-
 def _rejected(rejects: tuple[Reject, ...]) -> Problem:
     first = rejects[0]
-    status = 413 if first.stage == "gate" and "bytes" in first.reason else 422
+    is_size = first.stage == "gate" and "bytes" in first.reason and "are allowed" in first.reason
+    status = 413 if is_size else 422
     return Problem(
         status,
         "the document was rejected",

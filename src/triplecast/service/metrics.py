@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from triplecast.engine import Engine
+from triplecast.engine import Engine, Receipt
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _CLASSES = ("narrow", "predicate", "broad", "repository", "refused")
@@ -32,6 +32,11 @@ class Metrics:
         self._sequence = Gauge("triplecast_sequence", "of the last notification", registry=registry)
         self._undecided = Gauge("triplecast_undecided", "pairs decided by nobody since the start", registry=registry)
         self._live = Gauge("triplecast_subscriptions", "live ones by class", ("kind",), registry=registry)
+
+    def note(self, receipt: Receipt) -> None:
+        """Count what a document brought."""
+        self.matched.inc(len(receipt.matches))
+        self.rejected.inc(len(receipt.rejects))
 
     def look(self) -> None:
         """Raises what `Engine.statistics` raises."""

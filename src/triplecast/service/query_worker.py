@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from triplecast.errors import InputError, QueryTooLarge, StorageFault
 from triplecast.journal import JournalFile, read_clock, system_clock, time_text
-from triplecast.repository import QueryAnswer, Repository, query_store
+from triplecast.repository import EntailedCopies, QueryAnswer, Repository, query_store
 from triplecast.repository.answer_text import WRITERS
 
 _OPENED: dict[str, Repository] = {}
 """The one folder of this process."""
+_COPIES = EntailedCopies()
 
 
 class Question(NamedTuple):
@@ -36,9 +37,10 @@ def answer(message: bytes) -> bytes:
     try:
         if asked.folder not in _OPENED:
             _OPENED[asked.folder] = Repository(JournalFile.read_only(asked.folder), Path(asked.folder))
-        store = _OPENED[asked.folder].follow()
+        repository = _OPENED[asked.folder]
+        store, now = repository.follow(), time_text(read_clock(system_clock))
         with _limited(asked.seconds):
-            found = query_store(store, asked.text, "sparql", asked.steps, time_text(read_clock(system_clock)))
+            found = query_store(store, asked.text, "sparql", asked.steps, now, None, repository.taxonomy, _COPIES)
             return b"+" + write_answer(found, asked.form, asked.rows)
     except (QueryTooLarge, StorageFault) as error:
         kind = "too large" if isinstance(error, QueryTooLarge) else "fault"

@@ -43,6 +43,8 @@ class ServiceSettings:
     """Of any other body."""
     waiting_bytes: int = 256 << 20
     """Of all bodies that are held at once."""
+    body_seconds: float = 60.0
+    """For a body to come."""
     threads: int = 32
     """Calls of the engine that are under way at once."""
     waiting: int = 512

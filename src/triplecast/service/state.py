@@ -104,19 +104,23 @@ class ServiceState:
 
     @asynccontextmanager
     async def body(self, request: Request, most: int) -> AsyncIterator[bytes]:
-        """The body of a request, held for as long as the block lasts. Raises `Problem` 413 beyond `most` bytes, and 429
-        where too many bytes are held already."""
+        """The body of a request, held for as long as the block lasts. Raises `Problem` 413 beyond `most` bytes, 408 for
+        one that does not come, and 429 where too many bytes are held already."""
         parts: list[bytes] = []
         size = 0
         try:
-            async for part in request.stream():
-                size += len(part)
-                self._held += len(part)
-                if size > most:
-                    raise Problem(413, "the body is too large", f"{most} bytes are allowed", "send it in parts")
-                if self._held > self.settings.waiting_bytes:
-                    raise overloaded("the bodies of too many requests are held")
-                parts.append(part)
+            try:
+                async with asyncio.timeout(self.settings.body_seconds):
+                    async for part in request.stream():
+                        size += len(part)
+                        self._held += len(part)
+                        if size > most:
+                            raise Problem(413, "the body is too large", f"{most} bytes are allowed", "send it in parts")
+                        if self._held > self.settings.waiting_bytes:
+                            raise overloaded("the bodies of too many requests are held")
+                        parts.append(part)
+            except TimeoutError:
+                raise Problem(408, "the body did not come", mend="send it faster, or in parts") from None
             yield b"".join(parts)
         finally:
             self._held -= size
@@ -127,9 +131,13 @@ def overloaded(found: str) -> Problem:
     return Problem(429, "the service is overloaded", found, "send it again later", headers)
 
 
-async def state_of(request: Request) -> ServiceState:
+def service_of(request: Request) -> ServiceState:
     state: ServiceState = request.app.state.service
     return state
 
 
-State = Annotated[ServiceState, Depends(state_of)]
+async def _state_of(request: Request) -> ServiceState:
+    return service_of(request)  # not on a thread, as a function that is not `async` would be
+
+
+State = Annotated[ServiceState, Depends(_state_of)]

@@ -17,7 +17,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from triplecast.errors import InputError
 from triplecast.service.problems import Problem
 from triplecast.service.settings import ADMIN, SCOPES, Access
-from triplecast.service.state import State
+from triplecast.service.state import service_of
 from triplecast.storage_faults import storage_faults
 
 EVERYTHING = Access(None, frozenset(SCOPES))
@@ -87,9 +87,10 @@ def allow(scope: str) -> Callable[..., Coroutine[Any, Any, Access]]:
     """A dependency that gives whoever has a token of this scope, or of `ADMIN`. Raises `Problem` 401 and 403."""
 
     async def check(
-        request: Request, state: State, sent: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)] = None
+        request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)] = None
     ) -> Access:
-        access = access_of(state.settings.tokens, sent.credentials if sent else None)
+        tokens = service_of(request).settings.tokens
+        access = access_of(tokens, sent.credentials if sent else None)
         if access is None:
             found = "the token is unknown" if sent else "no token was sent"
             raise Problem(401, "a token is needed", found, "send Authorization: Bearer TOKEN", _CHALLENGE)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.journal import JournalFile
 from triplecast.kernels.layout import I64, U8
-from triplecast.model.subscription import NOTIFY
+from triplecast.languages import updates_of
+from triplecast.model.algebra import Expression
+from triplecast.model.operators import OperatorSet
+from triplecast.model.subscription import CHANGED, NOTIFY, UPDATES, may_compare
 
 
 class Hearing:
@@ -19,6 +24,8 @@ class Hearing:
         self._numbers: I64 = np.zeros(0, np.int64)
         self._modes: U8 = np.zeros(0, np.uint8)
         self._keys: dict[int, tuple[str, ...]] = {}
+        self._conditions: dict[int, tuple[Expression, ...]] = {}
+        """Of those that have keys."""
 
     def has(self, notify: str) -> bool:
         """Whether a subscription that wants to hear this was ever registered."""
@@ -42,6 +49,19 @@ class Hearing:
         if place == len(self._numbers) or self._numbers[place] != registration:
             self._learn([registration])
         return self._keys.get(registration, ())
+
+    def conditions(self, registrations: I64, operators: OperatorSet) -> Mapping[int, tuple[Expression, ...]]:
+        """The conditions of an update that some of them have, whose queries may call these operators."""
+        if not len(registrations) or not self.has(UPDATES):
+            return {}
+        self.want(registrations, CHANGED)
+        keyed = [number for number in np.unique(registrations).tolist() if number in self._keys]
+        unknown = [number for number in keyed if number not in self._conditions]
+        for each in self._journal.registrations_at(unknown):
+            written = each.subscription
+            found = updates_of(written.text, written.language, operators) if may_compare(written) else ()
+            self._conditions[int(each.id)] = found
+        return {number: found for number in keyed if (found := self._conditions[number])}
 
     def _learn(self, unknown: list[int]) -> None:
         numbers, modes = [self._numbers], [self._modes]

@@ -30,6 +30,7 @@ from triplecast.model.subscription import CHANGED
 from triplecast.operators.asking import Asker, Settled
 from triplecast.outbox.batch import OutboxBatch, OutboxRow, PublicationName
 from triplecast.repository.document_lines import blank_names
+from triplecast.telling.conditions import hold_to_conditions
 from triplecast.telling.earlier import Before, Earlier, Pair
 from triplecast.telling.hearing import Hearing
 from triplecast.telling.open_events import OpenEvents
@@ -83,7 +84,7 @@ class Telling:
             wanted = {position for position, _ in pairs}
             formers = {former: event for former, event in formers.items() if event in wanted}
         if not formers or not self._hearing.has(CHANGED):
-            yield Told(events[-1].position, found)
+            yield Told(events[-1].position, self._kept(found))
             return
         earlier = Earlier(self._journal, self._matcher, snapshot, asker, fresh)
         before = earlier.read(formers)
@@ -93,7 +94,7 @@ class Telling:
             if undecided:
                 before = earlier.further(before, undecided)
                 compared = _Compared(snapshot, events, found, before, pairs, self._hearing)
-            yield Told(events[-1].position, compared.told(), before.results)
+            yield Told(events[-1].position, self._kept(compared.told()), before.results)
             return
         start, middle = events[0].position - 1, len(events) // 2
         for some in (events[:middle], events[middle:]):
@@ -125,6 +126,11 @@ class Telling:
         if events := waiting.between_positions(start, waiting.upto):
             found = decided.between(start, waiting.upto)
             yield Told(waiting.upto, *self._tell_late(snapshot, events, found, pairs, asker, fresh))
+
+    def _kept(self, told: OutboxBatch) -> OutboxBatch:
+        """What fulfils the conditions of those that have some."""
+        conditions = self._hearing.conditions(told.registration, self._matcher.operators)
+        return hold_to_conditions(told, conditions) if conditions else told
 
     def _tell_late(
         self,

@@ -57,6 +57,20 @@ def test_a_local_repository_is_followed_queried_and_explained(
     assert run(capsysbinary, "gc", place / "local")[2] == "1 resource dropped\n"
 
 
+def test_what_a_deleted_folder_had_is_ended_by_its_owner(
+    place: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    follow = ("follow", place / "provider", "--into", place / "local", "--once")
+    run(capsysbinary, *follow, "--subscriptions", place / "datasets.rq")
+    listed = json.loads(run(capsysbinary, "subscriptions", place / "provider", "--json")[1])
+    end = ("unsubscribe", place / "provider")
+    assert run(capsysbinary, *end)[0] == run(capsysbinary, *end, "an id", "--owner", listed["owner"])[0] == 2
+    assert run(capsysbinary, *end, "--owner", listed["owner"])[:2] == (0, f"{listed['id']} is cancelled\n")
+    assert run(capsysbinary, "subscriptions", place / "provider")[1] == ""
+    code, _, err = run(capsysbinary, *end, "--owner", "nobody")
+    assert (code, "nobody" in err) == (3, True)
+
+
 def test_a_replica_is_kept_and_promoted(place: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     replica = place / "replica"
     assert run(capsysbinary, "replicate", place / "provider", "--into", replica, "--once")[:2] == (0, "position 2\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from triplecast import Engine, InputError, QueryTooLarge
+from triplecast import Engine, InputError, QueryRefused, QueryTooLarge
 from triplecast.repository import repository
 from triplecast.repository.cache import CACHE
 
@@ -87,3 +87,22 @@ def test_what_cannot_be_a_query_is_named() -> None:
             engine.query(COUNT, steps=1)
     with pytest.raises(InputError, match="closed"):
         engine.query(COUNT)
+
+
+def test_a_query_asks_what_the_taxonomy_entails_too() -> None:
+    with Engine() as engine:
+        publish(engine, 1, 1)
+        engine.publish("<urn:x> a <urn:Train> .", "text/turtle", "urn:g")
+        taxonomy = "<urn:Train> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:Vehicle> ."
+        asked = "SELECT ?s { ?s a <urn:Vehicle> }"
+        engine.load_taxonomy(taxonomy, media_type="text/turtle")
+        assert engine.query(asked) == engine.query(asked, entailment="taxonomy") == []
+        assert [str(row["s"]) for row in engine.query(asked, entailment="rdfs")] == ["<urn:x>"]  # type: ignore[union-attr,index,arg-type]
+        assert engine.query(f"# triplecast: entailment=rdfs\n{asked}") == engine.query(asked, entailment="rdfs")
+        assert engine.query("ASK { ?s a ?type FILTER(tc:descendant(?s, <urn:Vehicle>)) }") is True
+        engine.publish("<urn:y> a <urn:Train> .", "text/turtle", "urn:h")
+        assert len(engine.query(asked, entailment="rdfs")) == 2  # type: ignore[arg-type]
+        engine.load_taxonomy("", media_type="text/turtle")
+        assert engine.query(asked, entailment="rdfs") == []
+        with pytest.raises(QueryRefused, match="entailment owl"):
+            engine.query(asked, entailment="owl")

@@ -14,7 +14,7 @@ from engine_samples import ANY_TITLE, TITLES, turtle
 
 from triplecast import FOREVER, Engine, InputError, Subscription
 from triplecast.journal import Journal
-from triplecast.registry.registry import make_tickets
+from triplecast.registry.tickets import make_tickets
 
 START = 1_800_000_000_000_000
 SECOND = 1_000_000

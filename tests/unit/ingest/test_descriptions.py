@@ -12,6 +12,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple, seriali
 
 from tests.reference.descriptions import RDF, Node, canonical, cut
 from triplecast.ingest import GATE, Document, ParsedDocument
+from triplecast.ingest.canonical import _Canonicalisation, canonical_names, rename
 from triplecast.ingest.harmless import may_be_harmless, parse_harmless
 from triplecast.ingest.messages import pack_document, pack_parsed, unpack_document, unpack_parsed
 from triplecast.ingest.parse import parse_document
@@ -78,6 +79,22 @@ def test_random_documents_are_cut_as_the_definition_says(seed: int) -> None:
     assert {draft.graph: draft.quads for draft in parsed.drafts} == expected
     assert all(draft.origin == Origin(DOCUMENT.value, len(expected)) for draft in parsed.drafts)
     assert not parsed.rejects
+
+
+def test_a_ring_that_roots_share_is_named_once_for_each_way_into_it(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    random, size = Random(seed), 12
+    ring = [f"_:n{each} <{E}q> _:n{(each + 1) % size} ." for each in range(size)]
+    entries = [random.randrange(4) for _ in range(30)]
+    roots = [f"<{E}{each}> a <{E}Class> ; <{E}p> _:n{entry} ." for each, entry in enumerate(entries, 1)]
+    named, name = list[int](), _Canonicalisation._name_alike
+    monkeypatch.setattr(_Canonicalisation, "_name_alike", lambda self, nodes: (named.append(1), name(self, nodes)))
+    parsed = split("\n".join(roots + ring), "text/turtle")
+    assert len(named) <= 2 * len({*entries})  # its neighbour is alone too
+    for draft, entry in zip(sorted(parsed.drafts, key=lambda each: int(each.graph[len(E) :])), entries, strict=True):
+        lines = [f"<{draft.graph}> <{RDF}type> <{E}Class> .\n", f"<{draft.graph}> <{E}p> _:n{entry} .\n"]
+        alone = [line.encode() for line in lines + [f"{each}\n" for each in ring]]
+        names = canonical_names([line for line in alone if b"_:" in line], GATE.canonical_steps)
+        assert draft.quads == b"".join(sorted(rename(alone, names)))
 
 
 CATALOGUE = f"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from triplecast.errors import InputError
 from triplecast.ingest import Document
 from triplecast.ingest.gate import GATE
 from triplecast.kafka import Kafka
-from triplecast.kafka.connection import read_settings
+from triplecast.kafka.connection import import_client, read_settings
 from triplecast.kafka.records import Arrival, Record, read_record
 from triplecast.model.publication import Reject
 
@@ -87,3 +88,9 @@ def test_topics_are_two() -> None:
         Kafka("b:9092")
     with pytest.raises(InputError, match="both topics"):
         Kafka("b:9092", "docs", "docs")
+
+
+def test_without_the_client_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    with pytest.raises(InputError, match=r"confluent-kafka is not installed; pip install '.\[kafka\]'"):
+        import_client()

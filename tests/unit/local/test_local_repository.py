@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.desk import Desk
 from tests.lives import ParserHere
 from tests.properties.replicas import run
 from triplecast import (
@@ -21,7 +22,7 @@ from triplecast import (
     QuerySyntaxError,
     Subscription,
 )
-from triplecast.local import FolderProvider, collect_garbage, read_held
+from triplecast.local import FolderProvider, collect_garbage, promote, read_held
 from triplecast.local.descriptions import HELD, draft_of
 from triplecast.local.receiver import OutOfStep, Receiver
 from triplecast.patch import read_patches
@@ -181,6 +182,62 @@ def test_subscriptions_are_replaced_as_files_change(provider: Engine, local: Loc
     assert held(local) == set()
     with pytest.raises(InputError, match="no live subscription"):
         local.unsubscribe("a")
+
+
+def test_rules_of_its_own_search_each_other_by_their_ids(provider: Engine, local: LocalRepository) -> None:
+    rule = "prefix : <http://www.w3.org/ns/dcat#> prefix dct: <http://purl.org/dc/terms/> "
+    named = {
+        "titled": Subscription("titled", f"{rule} search datasets d register d where d.dct:title = 'Trees'", "rule"),
+        "datasets": Subscription("datasets", f"{rule} search Dataset d register d", "rule"),
+    }
+    outcomes = local.replace_subscriptions(named)
+    assert {id: type(each).__name__ for id, each in outcomes.items()} == dict.fromkeys(named, "Subscribed")
+    assert local.replace_subscriptions(named) == {}
+    publish(provider, "parks", ':parks a dcat:Dataset ; dct:title "Parks" .')
+    local.sync()
+    assert held(local) == {"trees", "parks"}
+    assert [each.subscription for each in local.holders(f"{E}trees")] == ["datasets", "titled"]
+    local.subscribe(f"{rule} search titled d register d", id="again", language="rule")
+    local.sync()
+    assert [each.subscription for each in local.holders(f"{E}trees")] == ["again", "datasets", "titled"]
+
+
+def test_a_live_run_takes_subscriptions_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("triplecast.local.provider.TOLD_SECONDS", 0.1)
+    with Engine.open(tmp_path / "provider") as engine:
+        publish(engine, "trees", ":trees a dcat:Dataset .")
+    desk = Desk(tmp_path / "provider")
+    with LocalRepository.open(tmp_path / "local", tmp_path / "provider") as local:
+        subscribed = local.subscribe(DATASETS, id="datasets")
+        assert (subscribed.id, subscribed.expires) == (f"{local.owner}/datasets", None)
+        outcomes = local.replace_subscriptions({"wrong": Subscription("wrong", "SELECT")})
+        assert isinstance(outcomes["wrong"], InputError)
+        assert local.subscriptions() == {}
+        local.subscribe(DATASETS, id="again")
+        with pytest.raises(InputError, match="in use"):
+            local.subscribe(DATASETS, id="again")
+        desk.close()
+        with Engine.open(tmp_path / "provider"):  # tells what was taken, as a run does
+            pass
+        local.sync()
+        assert held(local) == {"trees"}
+
+
+def test_what_is_no_provider_leaves_no_folder(tmp_path: Path, provider: Engine, local: LocalRepository) -> None:
+    for given, error in ((3, TypeError), (tmp_path / "missing", InputError), (None, InputError)):
+        with pytest.raises(error):
+            LocalRepository.open(tmp_path / "new", given)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no journal"):
+        promote(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "missing").exists()
+    with pytest.raises(TypeError, match="iri is text"):
+        local.holders(3)  # type: ignore[arg-type]
+    local.subscribe(DATASETS)
+    local.sync()
+    with pytest.raises(InputError, match="is of the provider"):
+        local.engine.remove(f"{HELD}{E}trees")
+    assert held(local) == {"trees"}
 
 
 def test_what_is_browsed_becomes_a_subscription(provider: Engine, local: LocalRepository) -> None:

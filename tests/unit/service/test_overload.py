@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from tests.unit.service.conftest import service_of
 from triplecast import Engine, StorageFault, errors
+from triplecast.service.app import create_app
 from triplecast.service.problems import problem_of
+from triplecast.service.settings import ServiceSettings
 
 TURTLE = {"Content-Type": "text/turtle"}
 
@@ -51,6 +56,29 @@ def test_bodies_are_bounded_each_and_together(engine: Engine) -> None:
         assert client.post("/documents", content=b"\n" * 1600, headers=bulk).status_code == 429
         assert client.post("/documents", content=b"\n" * 1400, headers=bulk).status_code == 200
         assert client.app.state.service._held == 0  # type: ignore[attr-defined]
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(engine: Engine) -> None:
+    app = create_app(engine, ServiceSettings(body_seconds=0.05))
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def trickle() -> dict[str, object]:
+        await asyncio.sleep(0.03)
+        return {"type": "http.request", "body": b"#", "more_body": True}
+
+    async def take(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"text/turtle")]
+    scope = {"type": "http", "method": "PUT", "path": "/documents", "query_string": b"graph=a:b", "headers": headers}
+
+    async def scene() -> None:
+        async with app.router.lifespan_context(app):
+            await app(scope, trickle, take)
+
+    asyncio.run(scene())
+    assert sent[0]["status"] == 408
+    assert app.state.service._held == 0
 
 
 def test_every_error_has_a_status_and_no_path(tmp_path: object) -> None:

@@ -1,0 +1,96 @@
+"""A run on a standalone cluster of the installed package, of which an executor and a worker are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.spark.workplace import Workplace, document
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 240.0
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+class Cluster(NamedTuple):
+    master: str
+    folder: Path
+
+    def worker(self, number: int) -> int:
+        return int((self.folder / f"worker-{number}.pid").read_text())
+
+    def executors(self) -> list[int]:
+        workers, found = {self.worker(1), self.worker(2)}, []
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                command, status = (place / "cmdline").read_bytes(), (place / "stat").read_text()
+            except OSError:
+                continue
+            if b"CoarseGrainedExecutorBackend" in command and int(status.rpartition(")")[2].split()[1]) in workers:
+                found.append(int(place.name))
+        return sorted(found)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    pytest.importorskip("pyspark", reason="the pipeline needs the extra [spark]")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    folder = tmp_path / "cluster"
+    environment = os.environ | {"PYTHON": sys.executable, "PORT": str(port), "FOLDER": str(folder)}
+    script = [str(ROOT / "deploy" / "spark-standalone.sh"), "here", "2"]
+    with (tmp_path / "cluster.log").open("wb") as log:
+        started = subprocess.Popen(script, env=environment, stdout=log, stderr=log, start_new_session=True)
+    try:
+        registered = folder / "master.log"
+        wait_until(lambda: registered.exists() and registered.read_text().count("Registering worker") >= 2)
+        yield Cluster(f"spark://127.0.0.1:{port}", folder)
+    finally:
+        started.terminate()
+        started.wait(60)
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < until, "nothing came of it"
+        time.sleep(0.1)
+
+
+def test_an_executor_and_a_worker_that_are_killed_change_nothing(tmp_path: Path, cluster: Cluster) -> None:
+    place = Workplace(tmp_path)
+    place.fill(60)
+    command = [sys.executable, "-m", "triplecast.cli", "run", "--master", cluster.master]
+    command += ["--subscriptions", str(place.subscriptions), "--inbox", str(place.inbox), "--output", str(place.output)]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    kills = {"executor": lambda: cluster.executors()[0], "worker": lambda: cluster.worker(1)}
+
+    def is_told() -> bool:
+        return running.poll() is not None or len(place.outbox()) == wanted
+
+    try:
+        for wave, kind in enumerate(("executor", "worker"), 1):
+            wanted = len(place.told_without_spark())
+            wait_until(is_told)
+            for number in range(wave * 1_000, wave * 1_000 + 300):
+                place.write(f"d{number}.ttl", document(number))
+            time.sleep(1.5)  # they are being matched
+            os.kill(kills[kind](), signal.SIGKILL)
+        wanted = len(place.told_without_spark())
+        wait_until(is_told)
+    finally:
+        running.terminate()
+        said, errors = running.communicate(timeout=120)
+    assert running.returncode == 0, errors
+    assert place.told() == place.told_without_spark(), said
