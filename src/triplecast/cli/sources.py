@@ -207,11 +207,12 @@ def poll(arguments: argparse.Namespace) -> int:
     with _open_poller(arguments) as poller:
         if not poller.sources.sources():
             say(f"{arguments.folder} has no source: add one with `triplecast sources {arguments.folder} add URL`")
-        while True:
-            polled = poller.poll(tell=lambda each: _print(each, arguments.json))
-            if arguments.once:
-                return _exit_of(polled)
+        if arguments.once:
+            return _exit_of(poller.poll(tell=lambda each: _print(each, arguments.json)))
+        poller.start(lambda each: _print(each, arguments.json))
+        while poller.fault is None:
             sleep(LOOK_EVERY)
+        raise poller.fault
 
 
 @contextmanager

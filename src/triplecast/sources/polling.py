@@ -44,6 +44,8 @@ AT_ONCE = 200
 """Documents that are published in one call."""
 MOVED = 3
 """Checks in a row that find a source elsewhere for good before it is asked there."""
+DEAD_SECONDS = 300
+"""How long the other sources of a server wait that gave no answer."""
 LOOK_EVERY = 1.0
 """Seconds between two looks at what is to be asked."""
 N_TRIPLES = "application/n-triples"
@@ -96,7 +98,7 @@ class Poller:
         self._crawler = Crawler(send, self._parser, agent)
         self._lock = Lock()
         self._busy: dict[str, int] = {}
-        """Until when servers have asked to be left alone."""
+        """Until when servers are left alone that asked for it, or gave no answer."""
         self._ended = Event()
         self.fault: TriplecastError | None = None
         """Why the thread of `start` could not publish when it looked last."""
@@ -114,16 +116,7 @@ class Poller:
     def poll(self, urls: Iterable[str] | None = None, tell: Callable[[Polled], None] | None = None) -> list[Polled]:
         """Ask all sources that are to be asked now, or of these those that are; return what became of each. Raises what
         publishing raises."""
-        with self._lock:
-            self._publish_taken()
-        now = read_clock(self._clock)
-        wanted = None if urls is None else {*urls}
-        hosts: dict[str, list[KnownSource]] = {}
-        for source in self.sources.waiting(now, seconds(LONGEST_WAIT * 2)):
-            if wanted is None or source.url in wanted:
-                hosts.setdefault(source.host, []).append(source)
-        if not hosts:
-            return []
+        hosts = self._due(None if urls is None else {*urls})
         round = _Round(deque(hosts.values()), tell or (lambda polled: None))
         threads = [Thread(target=self._work, args=(round,), daemon=True) for _ in range(min(HOSTS, len(hosts)))]
         for each in threads:
@@ -137,13 +130,32 @@ class Poller:
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _run(self, tell: Callable[[Polled], None]) -> None:
+        """A server that is slow keeps its own sources waiting, and no other's."""
+        asked: dict[str, tuple[Thread, _Round]] = {}
         while not self._ended.is_set():
             try:
-                self.poll(tell=tell)
+                done = {host for host, (thread, _) in asked.items() if not thread.is_alive()}
+                for fault in [each for host in done for each in asked.pop(host)[1].faults]:
+                    raise fault
+                for host, sources in self._due(None).items():
+                    if host not in asked and len(asked) < HOSTS:
+                        round = _Round(deque([sources]), tell)
+                        asked[host] = Thread(target=self._work, args=(round,), daemon=True), round
+                        asked[host][0].start()
                 self.fault = None
             except TriplecastError as fault:  # of the disk, most likely: what was taken is published once it is mended
                 self.fault = fault
             self._ended.wait(LOOK_EVERY)
+
+    def _due(self, urls: set[str] | None) -> dict[str, list[KnownSource]]:
+        """What is to be asked now, by server, once all is published that was taken."""
+        with self._lock:
+            self._publish_taken()
+        hosts: dict[str, list[KnownSource]] = {}
+        for source in self.sources.waiting(read_clock(self._clock), seconds(LONGEST_WAIT * 2)):
+            if urls is None or source.url in urls:
+                hosts.setdefault(source.host, []).append(source)
+        return hosts
 
     def _work(self, round: _Round) -> None:
         """Ask one server after the other, of each one source after the other."""
@@ -161,9 +173,9 @@ class Poller:
             round.faults.append(fault)
 
     def _check(self, source: KnownSource) -> Polled | None:
-        """None where its server asked to be left alone, or it was removed meanwhile."""
+        """None where its server is left alone, or it was removed meanwhile."""
         now = read_clock(self._clock)
-        if (until := self._busy.get(source.host, 0)) > now:
+        if now < (until := self._busy.get(source.host, 0)) <= now + seconds(LONGEST_WAIT):
             with self.sources.writing() as file:
                 file.run("UPDATE source SET next_check = max(next_check, ?) WHERE id = ?", [(until, source.id)])
             return None
@@ -290,7 +302,9 @@ class Poller:
     def _fail(self, source: KnownSource, fault: CheckFailed | EgressRefused | EgressFailed, now: int) -> Polled | None:
         status, retry = (fault.status, fault.retry_seconds) if isinstance(fault, CheckFailed) else (0, None)
         reason = fault.reason if isinstance(fault, CheckFailed) else str(fault)
-        if retry is not None and status in (429, 503):
+        if isinstance(fault, EgressFailed):
+            self._busy[source.host] = now + seconds(DEAD_SECONDS)
+        elif retry is not None and status in (429, 503):
             self._busy[source.host] = now + seconds(min(retry, LONGEST_WAIT))
         with self.sources.writing() as file:
             there = self.sources.at(file, source.id)
