@@ -24,8 +24,9 @@ from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
 from triplecast.model.printable import printable_name
 from triplecast.model.publication import Draft, Position, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.operators.asking import Asker, match_and_ask
+from triplecast.operators.asking import Asker, ask_pieces
 from triplecast.operators.operator_set import Declared, operator_set
+from triplecast.partition import SLICES, Partitioner, Routing, check_partition, match_shards
 from triplecast.registry.admission import Admitted
 from triplecast.results import Recorded
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy
@@ -102,21 +103,31 @@ def match_documents(
     taxonomy: Taxonomy = NO_TAXONOMY,
     schedule: str = SCHEDULE,
     operators: Iterable[Declared] | None = None,
+    strategy: str = SLICES,
+    shards: int = 1,
 ) -> Iterator[MatchedDocuments]:
     """Match publications, in the order of the documents, against subscriptions, as if all were registered before.
     Content equal to its graph's latest version is skipped. A `schedule` orders operator calls. `operators` are those
-    that queries may call, by default all that are declared here."""
+    that queries may call, by default all that are declared here. Another `strategy` than `SLICES` cuts the index into
+    so many shards, by the first batch. Raises `InputError` for an unknown one."""
+    check_partition(strategy, shards)
     called = operator_set(operators)
     registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
     snapshot = IndexWriter().apply(registrations, (), len(registrations), compiler=SubscriptionCompiler(called))
     versions = Versions(len(registrations), clock)
     taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
     asker = Asker(schedule=check_schedule(schedule), operators=called)
+    routing, partition = Routing(), None
     with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator, called) as matcher, closing(asker):
         for batch in cut_batches(documents):
             drafts, rejects, warnings = parse_batch(parser, batch)
             publications = versions.accept(drafts)
-            for of, matched in match_and_ask(matcher, asker, snapshot, publications, taxonomies):
+            if strategy == SLICES:
+                pieces = matcher.match_pieces(snapshot, publications, taxonomies)
+            else:
+                partition = partition or Partitioner(strategy, shards, publications, taxonomies).partition(snapshot)
+                pieces = match_shards(matcher, routing, partition, publications, taxonomies)
+            for of, matched in ask_pieces(matcher, asker, pieces, taxonomies):
                 yield MatchedDocuments(tuple(of), matched, tuple(rejects), tuple(warnings), called)
                 rejects, warnings = [], []
 

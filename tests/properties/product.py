@@ -114,12 +114,12 @@ class ByIndex:
     def answers(
         self, published: Sequence[Published], texts: Sequence[str], timeline: Timeline
     ) -> dict[tuple[int, int], Answer]:
-        index, log = IndexWriter(), _Log(texts, timeline)
+        index, log = IndexWriter(), RegistryLog(texts, timeline)
         publications = [as_publication(each, at) for each, at in zip(published, timeline.published, strict=True)]
         number = {position: at for at, position in enumerate(timeline.added)}
         taxonomies = taxonomies_of(published, timeline)
         found: dict[tuple[int, int], Answer] = {}
-        for batch in _batches(timeline):
+        for batch in batches_of(timeline):
             last = max(timeline.published[at] for at in batch)
             snapshot = log.advance(index, last, needed_from=min(timeline.published[at] for at in batch) - 1)
             matched = self._matcher.match(snapshot, [publications[at] for at in batch], taxonomies)
@@ -133,7 +133,7 @@ class ByIndex:
         return found
 
 
-def _batches(timeline: Timeline) -> list[list[int]]:
+def batches_of(timeline: Timeline) -> list[list[int]]:
     """Publications in order of position: one batch, or two when the registry changes between them."""
     order = sorted(range(len(timeline.published)), key=timeline.published.__getitem__)
     if max(timeline.added) < timeline.published[order[0]]:
@@ -142,7 +142,7 @@ def _batches(timeline: Timeline) -> list[list[int]]:
     return [part for part in (order[:half], order[half:]) if part]
 
 
-class _Log:
+class RegistryLog:
     """The registry's changes in order of position, applied in slices so that there are segments to merge."""
 
     SLICE = 5

@@ -17,6 +17,7 @@ from triplecast.cli.inputs import (
     load_taxonomy,
 )
 from triplecast.cli.operators import add_operators, add_schedule
+from triplecast.cli.partition import add_partition
 from triplecast.cli.terminal import (
     Exit,
     StatusLine,
@@ -50,6 +51,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_schema(parser)
     add_operators(parser)
     add_schedule(parser)
+    add_partition(parser)
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object per match, and the counts as one on stderr"
     )
@@ -71,7 +73,14 @@ def run(arguments: argparse.Namespace) -> int:
     tally.live = admitted.live
     tally.compile()
     documents = read_documents(arguments.publications, arguments.dataset, split=arguments.split)
-    for outcome in match_documents(admitted, documents, taxonomy=taxonomy, schedule=arguments.schedule):
+    for outcome in match_documents(
+        admitted,
+        documents,
+        taxonomy=taxonomy,
+        schedule=arguments.schedule,
+        strategy=arguments.partition,
+        shards=arguments.shards,
+    ):
         tally.add(outcome, admitted.subscriptions)
     tally.end(len(admitted.subscriptions))
     if not tally.publications and (tally.rejects or tally.faults):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from triplecast.cli.inputs import add_cutting, add_taxonomy, is_new_journal
 from triplecast.cli.operators import add_operators, add_schedule, say_faults
+from triplecast.cli.partition import PARTITIONS, add_partition
 from triplecast.cli.terminal import (
     Exit,
     StatusLine,
@@ -73,6 +74,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_taxonomy(parser)
     add_operators(parser)
     add_schedule(parser)
+    add_partition(parser)
     parser.add_argument(
         "--broad-per-owner",
         metavar="N",
@@ -99,6 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.broad_per_owner,
         arguments.schedule,
         arguments.master,
+        arguments.partition,
+        arguments.shards,
     )
     if arguments.json:
         print_json(summary_row(summary))
@@ -137,6 +141,8 @@ def run_pipeline(
     broad_per_owner: int = BROAD_PER_OWNER,
     schedule: str = SCHEDULE,
     master: str | None = None,
+    partition: str = PARTITIONS[0],
+    shards: int = 1,
 ) -> Summary:
     """Run until done or interrupted; SIGINT and SIGTERM end the run in order."""
     from triplecast.pipeline.report import Caller
@@ -166,6 +172,8 @@ def run_pipeline(
         broad_per_owner=broad_per_owner,
         schedule=schedule,
         master=master,
+        partition=partition,
+        shards=shards,
     )
     progress.clear()
     return summary

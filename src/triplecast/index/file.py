@@ -60,6 +60,18 @@ def write_arrays(path: Path, file: ArrayFile, sole: Sole = nullcontext, form: in
     write_durably(path, content.data, sole)
 
 
+def read_mark(path: Path) -> int:
+    """Return the checksum that the head of a file states. Raises `StorageFault` for a file without one."""
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(_HEAD.size)
+    except OSError as error:
+        raise StorageFault(path.name, f"cannot be read: {error.strerror}", REBUILD) from error
+    if len(head) < _HEAD.size:
+        raise StorageFault(path.name, f"{len(head)} bytes are too few for a segment", REBUILD)
+    return int(_HEAD.unpack(head)[-1])
+
+
 def write_durably(path: Path, content: bytes | memoryview, sole: Sole = nullcontext) -> None:
     """Replace `path` in one step; the content is synced before it gets its name. Raises `StorageFault`.
 

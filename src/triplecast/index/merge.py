@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.index.members import MemberArrays, Projection, join_items, offsets_of
@@ -78,8 +79,9 @@ def merge_segments(
         own = segment.tables.registrations[:]
         lives = ~np.isin(own, gone)
         number = offset + np.cumsum(lives) - 1
-        kept = _keep_items(unfold(segment.tables.index), lives)
-        items.append(kept._replace(subscription=number[kept.subscription], **_translate(segment, kept, ids)))
+        unfolded = unfold(segment.tables.index)
+        kept = keep_items(unfolded, lives[unfolded.subscription])
+        items.append(kept._replace(subscription=number[kept.subscription], **translate(segment, kept, ids)))
         projection_of.append(_translate_answers(segment, projections)[segment.tables.index.answer_of[lives]])
         texts.update({int(number[old]): text for old, text in segment.texts.all().items() if lives[old]})
         registrations.append(own[lives])
@@ -100,8 +102,8 @@ def merge_segments(
     return index_members(members, anchor or RarestKey(), segments[0].mode)
 
 
-def _keep_items(items: Items, lives: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Items:
-    kept = lives[items.subscription]
+def keep_items(items: Items, kept: NDArray[np.bool_]) -> Items:
+    """Some of the items."""
     if kept.all():
         return items
     pattern_kept = np.repeat(kept, np.diff(items.offsets))
@@ -118,7 +120,7 @@ def _keep_items(items: Items, lives: np.ndarray[tuple[int], np.dtype[np.bool_]])
     )
 
 
-def _translate(segment: Segment, items: Items, ids: dict[bytes, int]) -> dict[str, np.ndarray]:
+def translate(segment: Segment, items: Items, ids: dict[bytes, int]) -> dict[str, np.ndarray]:
     """Translate patterns and atoms to the merged dictionary `ids`, adding the constants that they use."""
     dictionary = segment.tables.dictionary
     values = items.atom_value.copy()

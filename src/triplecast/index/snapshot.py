@@ -7,7 +7,7 @@ import json
 import zlib
 from base64 import b64decode, b64encode
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,40 +102,58 @@ def release_segments(folder: Path) -> None:
 
 def read_manifest(folder: Path, name: str) -> Manifest:
     """Read a manifest. Raises `StorageFault` for a damaged one and for another format."""
-    try:
-        content = json.loads((folder / name).read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise StorageFault(name, f"cannot be read: {error}", REBUILD) from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        found = content.get("format") if isinstance(content, dict) else None
-        raise StorageFault(name, f"format {found}, this version reads {FORMAT}", REBUILD)
-    mark = content.pop("checksum", None)
-    if mark != _checksum(json.dumps(content, sort_keys=True)):
-        raise StorageFault(name, "its checksum is wrong", REBUILD)
+    content = read_checked(folder / name)
     return Manifest(
         content["number"],
         content["covers"],
         tuple(content["segments"]),
-        Removals(*map(_read_numbers, content["removals"])),
+        read_removals(content["removals"]),
         content["needed_from"],
         content["operators"],
     )
 
 
+def read_checked(path: Path) -> dict[str, Any]:
+    """Read what `write_checked` wrote. Raises `StorageFault` for a damaged file and for another format."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise StorageFault(path.name, f"cannot be read: {error}", REBUILD) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        found = content.get("format") if isinstance(content, dict) else None
+        raise StorageFault(path.name, f"format {found}, this version reads {FORMAT}", REBUILD)
+    mark = content.pop("checksum", None)
+    if mark != _checksum(json.dumps(content, sort_keys=True)):
+        raise StorageFault(path.name, "its checksum is wrong", REBUILD)
+    return content
+
+
+def write_checked(path: Path, content: dict[str, Any], sole: Sole = nullcontext) -> None:
+    """Replace a file of JSON in one step. Raises `StorageFault`."""
+    body = json.dumps(content | {"format": FORMAT}, sort_keys=True)
+    write_durably(path, f'{body[:-1]}, "checksum": "{_checksum(body)}"}}'.encode(), sole)
+
+
 def write_manifest(folder: Path, manifest: Manifest, sole: Sole = nullcontext) -> None:
     content: dict[str, Any] = {
-        "format": FORMAT,
         "number": manifest.number,
         "covers": manifest.covers,
         "segments": list(manifest.segments),
-        "removals": [_write_numbers(numbers) for numbers in manifest.removals],
+        "removals": write_removals(manifest.removals),
         "needed_from": manifest.needed_from,
         "operators": dict(manifest.operators),
     }
-    body = json.dumps(content, sort_keys=True)
     reach("index.manifest-temporary")
-    write_durably(folder / manifest.name, f'{body[:-1]}, "checksum": "{_checksum(body)}"}}'.encode(), sole)
+    write_checked(folder / manifest.name, content, sole)
     reach("index.manifest-replaced")
+
+
+def write_removals(removals: Removals) -> list[str]:
+    return [_write_numbers(numbers) for numbers in removals]
+
+
+def read_removals(written: Sequence[str]) -> Removals:
+    return Removals(*map(_read_numbers, written))
 
 
 def _write_numbers(numbers: I64) -> str:

@@ -45,6 +45,7 @@ LATER = (
     "entailment",
     "ranking",
     "unfold",
+    "containment",
     "wordbank",
     "chains",
     "undecided",

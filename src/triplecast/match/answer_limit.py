@@ -51,6 +51,11 @@ class AnswerLimit:
             self._cut(publication, -last)
             self.dropped.append((publication, -last))
 
+    def note(self, publication: int, registration: int) -> None:
+        """Note an answer that another limit dropped: no answer from there on fits here."""
+        self._cut(publication, registration)
+        self.dropped.append((publication, registration))
+
     def absorb(self, other: AnswerLimit) -> None:
         """Add what another has."""
         for publication, cut in other.cuts.items():

@@ -141,3 +141,51 @@ class OpenRowsMaker:
             (),
             ("",) * len(columns),
         )
+
+
+def join_open_rows(parts: Sequence[OpenRows]) -> OpenRows:
+    """The pairs of several, none of which has a pair of another's, with one number for each term and query."""
+    parts = [part for part in parts if part.pairs]
+    if len(parts) < 2:
+        return parts[0] if parts else NO_OPEN_ROWS
+    terms: dict[str, int] = {}
+    queries: dict[QueryText, int] = {}
+    calls: dict[GroundCall, int] = {}
+    tables: list[Table] = []
+    lists: list[Cells] = []
+    query, table, needed = [], [], []
+    for part in parts:
+        term = [terms.setdefault(text, len(terms)) for text in part.terms]
+        call = np.array([calls.setdefault(each, len(calls)) for each in part.calls], np.int32)
+        asked = np.array([queries.setdefault(each, len(queries)) for each in part.queries], np.int32)
+        query.append(asked[part.query])
+        table.append(np.where(part.table == EVALUATED, EVALUATED, part.table + len(tables)))
+        needed.append(call[part.needed])
+        tables += [tuple((branch, rows + len(lists)) for branch, rows in each) for each in part.tables]
+        lists += [tuple(tuple(_renumber(term, cell) for cell in row) for row in rows) for rows in part.rows]
+    position = np.concatenate([part.position for part in parts])
+    registration = np.concatenate([part.registration for part in parts])
+    order = np.lexsort((registration, position))
+    lengths = np.concatenate([np.diff(part.waits) for part in parts])
+    starts = np.cumsum(lengths) - lengths
+    waits = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[order])])
+    at = np.repeat(starts[order] - waits[:-1], lengths[order]) + np.arange(waits[-1])
+    reasons = [reason for part in parts for reason in part.reasons]
+    return OpenRows(
+        position[order],
+        registration[order],
+        np.concatenate(query)[order],
+        np.concatenate(table)[order].astype(np.int32),
+        tuple(queries),
+        tuple(tables),
+        tuple(lists),
+        tuple(terms),
+        waits,
+        np.concatenate(needed)[at].astype(np.int32),
+        tuple(calls),
+        tuple(reasons[number] for number in order.tolist()),
+    )
+
+
+def _renumber(term: Sequence[int], cell: int) -> int:
+    return term[cell] if cell >= 0 else cell

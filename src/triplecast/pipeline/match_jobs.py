@@ -21,6 +21,7 @@ from triplecast.outbox import OutboxBatch
 from triplecast.pipeline.horizon import Horizon, MovingHorizon, next_end
 from triplecast.pipeline.jobs import JobGroup
 from triplecast.pipeline.rows import MATCHES, to_arrow
+from triplecast.pipeline.sharding import WHOLE
 from triplecast.pipeline.sink import Left, Sink
 from triplecast.pipeline.stages import MatchSlice, Stage, match_slice
 
@@ -89,7 +90,7 @@ class MatchJobs:
         after, committing, next_start = self._sink.reached()[0], None, 0.0
         with Journal.read_only(self._stage.folder) as journal, ThreadPoolExecutor(1, "triplecast-commits") as commits:
             while not self._ending.is_set():
-                batch = plan_batch(self._horizon.now, journal, after, self._slices)
+                batch = plan_batch(self._horizon.now, journal, after, self._slices, self._stage.shards)
                 if batch is None and committing is None:
                     self._horizon.wait(LOOK_SECONDS)
                     continue
@@ -119,7 +120,7 @@ class MatchJobs:
             left = self._sink.take(partial(match_left, self._jobs, self._stage, self._horizon, left, self._slices))
 
 
-def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices: int) -> Batch | None:
+def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices: int, shards: int = 0) -> Batch | None:
     """Plan the next batch, as far as journal, index and batch size allow; None where nothing may be matched yet."""
     if horizon is None:
         return None
@@ -130,8 +131,14 @@ def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices
     reach("pipeline.batch-planned")
     if first is None or first > end:
         return Batch(after, end, [], True)
-    found = [MatchSlice(*each, horizon.manifest) for each in cut(after, end, first, slices)]
+    found = slices_of(cut(after, end, first, slices), horizon.manifest, shards)
     return Batch(after, end, found, end - first >= horizon.batch - 1)
+
+
+def slices_of(ranges: Sequence[tuple[int, int]], manifest: str, shards: int) -> list[MatchSlice]:
+    """Each range by the whole index, or by each shard."""
+    which = range(shards) if shards else (WHOLE,)
+    return [MatchSlice(after, upto, manifest, shard) for after, upto in ranges for shard in which]
 
 
 def match_left(jobs: JobGroup, stage: Stage, moving: MovingHorizon, left: Left, slices: int) -> pa.Table:
@@ -139,8 +146,8 @@ def match_left(jobs: JobGroup, stage: Stage, moving: MovingHorizon, left: Left, 
     horizon = moving.now
     assert horizon is not None, "a batch was matched by it"
     bounds = [min(left.after + number * max(1, left.fitted), left.upto) for number in range(slices + 1)]
-    ranges = [MatchSlice(after, upto, horizon.manifest) for after, upto in pairwise(bounds) if after < upto]
-    matched = jobs.run(match_slice, stage, ranges)
+    ranges = [(after, upto) for after, upto in pairwise(bounds) if after < upto]
+    matched = jobs.run(match_slice, stage, slices_of(ranges, horizon.manifest, stage.shards))
     if bounds[-1] < left.upto:
         matched = pa.concat_tables([matched, _no_rows(bounds[-1], left.upto, bounds[-1])])
     return matched

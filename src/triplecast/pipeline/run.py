@@ -37,12 +37,14 @@ from triplecast.model.operators import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.operators.asking.experience import Experience
 from triplecast.operators.operator_set import Declared, operator_set
-from triplecast.outbox import Outbox
+from triplecast.outbox import Outbox, OutboxBatch
+from triplecast.partition import SLICES, check_partition
 from triplecast.pipeline.acceptor import Acceptor, DocumentSource
 from triplecast.pipeline.horizon import MovingHorizon
 from triplecast.pipeline.looks import look_again
 from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.report import Caller, Notice, Phase, ProgressReporter, Summary
+from triplecast.pipeline.sharding import SnapshotCutter
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.stages import Stage
 from triplecast.pipeline.topic_acceptor import TopicAcceptor
@@ -129,6 +131,8 @@ def run(
     schedule: str = SCHEDULE,
     operators: Iterable[Declared] | None = None,
     master: str | None = None,
+    partition: str = SLICES,
+    shards: int = 1,
 ) -> Summary:
     """Match what arrives in the inbox or topic against the subscriptions until the caller's `stop` is set, or, with
     `once`, until what was there at the start is matched, and sent where it is to be sent.
@@ -136,12 +140,13 @@ def run(
     `spark` is a session that the caller keeps; without one, one is started on `cores` threads, or on the cluster of a
     `master`, and ended at the end. No owner has more than `broad_per_owner` broad subscriptions registered.
     `operators` are those that queries may call, by default all that are declared; they are called in the order of a
-    `schedule`.
+    `schedule`. Another `partition` than slices cuts the index into so many `shards`.
     `output` holds journal, index, outbox and Spark's log. Raises InputError, FolderLocked, StorageFault or
     PipelineFailed; what was acknowledged before is kept, and the same call continues from there.
     """
     declared = operator_set(operators)
     check_schedule(schedule)
+    check_partition(partition, shards)
     find_subscription_files(sources.subscriptions)
     if sources.inbox is not None:
         scan_inbox(sources.inbox, {}, {}, 0.0)
@@ -154,9 +159,11 @@ def run(
         outbox = closing.enter_context(open_outbox(output, journal))
         settle_documents(journal, sources.dataset)
         known = settle_operators(journal, declared)
-        stage = Stage(output, known, schedule, search_path(each.module for each in known))
+        cut = 0 if partition == SLICES else shards
+        stage = Stage(output, known, schedule, search_path(each.module for each in known), cut)
+        cutter = SnapshotCutter(journal, output, partition, shards)
         parser = closing.enter_context(Parser(cores))
-        running = _Run(sources, stage, journal, outbox, parser, broad_per_owner, caller or Caller(), once)
+        running = _Run(sources, stage, journal, outbox, parser, broad_per_owner, caller or Caller(), once, cutter)
         closing.callback(running.close)
         how = cores, running.notices.put, spark
         return running.follow(SparkSide(stage, running.sink, running.horizon, *how, master=master))
@@ -175,6 +182,7 @@ class _Run:
         broad_per_owner: int,
         caller: Caller,
         once: bool,
+        cutter: SnapshotCutter,
     ) -> None:
         self.notices: SimpleQueue[Notice] = SimpleQueue()
         self._folder = stage.folder
@@ -185,10 +193,15 @@ class _Run:
         self._querying = Querying(journal, self._matcher)
         driver = Driver(journal, outbox, journal.has_repository_scope)
         keep = keep_statistics(journal)
-        self.sink = Sink(driver, outbox, horizon.learn, self.notices.put, keep, self._querying.changes)
+        join = OutboxBatch.merged if stage.shards else OutboxBatch.joined
+        self.sink = Sink(driver, outbox, horizon.learn, self.notices.put, keep, self._querying.changes, join)
         index = IndexWriter(SegmentFolder(stage.folder / INDEX, journal.sole))
         self._upkeep = IndexUpkeep(
-            index, journal, lambda: outbox.progress, horizon.cover_snapshot, lambda: stage.operators
+            index,
+            journal,
+            lambda: outbox.progress,
+            lambda snapshot: horizon.cover_snapshot(cutter.publish(snapshot)),
+            lambda: stage.operators,
         )
         self._registry = Registry(journal, self._upkeep, broad_per_owner)
         self._files = FileSource(sources.subscriptions, self._registry, journal, self.notices.put)

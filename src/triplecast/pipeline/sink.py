@@ -78,16 +78,18 @@ class Sink:
         report: Callable[[UndecidedPair | str], None] = lambda notice: None,
         learn_operators: Callable[[Sequence[Learnt]], None] = lambda learnt: None,
         answers: Callable[[int, int], Sequence[EventAnswers]] = lambda after, upto: (),
+        join: Callable[[Sequence[OutboxBatch]], OutboxBatch] = OutboxBatch.joined,
     ) -> None:
         """`learn` gets the publications, rows and seconds of a batch, `learn_operators` its statistics of operators.
         `answers` gives what events at positions in (after, upto] change in answers of repository scope; it is asked of
-        each range once, in order."""
+        each range once, in order. `join` makes one batch of those of all rows."""
         self.driver = driver
         self._outbox = outbox
         self._learn = learn
         self._report = report
         self._learn_operators = learn_operators
         self._answers = answers
+        self._join = join
         self.committing = threading.Lock()
         self.failure: TriplecastError | None = None
         self._left: Left | None = None
@@ -137,7 +139,7 @@ class Sink:
 
     def _commit(self, rows: list[Row], began: float) -> None:
         after, upto = check_cover(rows, self._outbox.told)
-        batch = OutboxBatch.joined([from_arrow(row) for row in rows])
+        batch = self._join([from_arrow(row) for row in rows])
         told, rows_upto = self._outbox.told, upto
         left = min(row["left"] if row["left"] < row["upto"] else upto for row in rows)
         if left < upto:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from triplecast.crash_points import reach
 from triplecast.evaluate import Evaluator
-from triplecast.index import INDEX, SegmentFolder, open_snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.kernels.compiling import FIRST, is_compiled, warm
 from triplecast.match import Matcher
@@ -25,6 +24,7 @@ from triplecast.operators.asking import Asker, settle_stored
 from triplecast.outbox import OutboxBatch
 from triplecast.pipeline.readers import journal_reader, outbox_reader
 from triplecast.pipeline.rows import to_arrow, to_rows
+from triplecast.pipeline.sharding import WHOLE, open_shard, visitors
 from triplecast.telling import OpenEvents, Telling
 
 ANSWERS_AT_ONCE = 32 << 20
@@ -43,6 +43,8 @@ class Stage:
     schedule: str = SCHEDULE
     search_path: tuple[str, ...] = ()
     """Where the run's process finds modules."""
+    shards: int = 0
+    """How many the index is cut into; 0 if workers have the whole."""
 
     def extend_search_path(self) -> None:
         """Find modules where the run's process finds them."""
@@ -50,11 +52,13 @@ class Stage:
 
 
 class MatchSlice(NamedTuple):
-    """Publications at positions in (after, upto], and the manifest of the index that answers for them."""
+    """Publications at positions in (after, upto], and the manifest of the index, or of the shard, that answers for
+    them."""
 
     after: int
     upto: int
     manifest: str
+    shard: int = WHOLE
 
 
 class AskedSlice(NamedTuple):
@@ -69,21 +73,24 @@ class AskedSlice(NamedTuple):
 def match_slice(stage: Stage, slice: MatchSlice) -> Iterator[pa.RecordBatch]:
     """The first stage: decide what needs no operator of a slice's publications, in order of position. Yield `MATCHES`,
     one row at least."""
-    after, upto, manifest = slice
+    after, upto, manifest, shard = slice
     journal, matcher = journal_reader(stage.folder), _matcher(stage.operators)
     telling = Telling(journal, matcher)
-    snapshot = open_snapshot(SegmentFolder(stage.folder / INDEX), manifest)
+    snapshot = open_shard(stage.folder, manifest, shard)
     sent, start = 0, after
     while events := journal.documents(start, upto, CHUNK, BYTES_AT_ONCE):
-        publications = [each for each in events if isinstance(each, Publication)]
         taxonomies = journal.taxonomies(start, events[-1].position)
+        all_publications = [each for each in events if isinstance(each, Publication)]
+        publications = visitors(stage.folder, manifest, shard, all_publications, taxonomies)
         for of, matched in matcher.match_pieces(snapshot, publications, taxonomies):
             end = of[-1].position if len(of) and of[-1] is not publications[-1] else events[-1].position
             some = [each for each in events if start < each.position <= end]
             found, stats = OutboxBatch.of(of, matched), matched.stats
+            if shard != WHOLE:
+                stats = replace(stats, publications=0 if shard else sum(isinstance(each, Publication) for each in some))
             for told in telling.tell(snapshot, some, found):
                 waiting = OpenEvents.between(start, told.upto, some, matched, found)
-                parts = waiting.parts(stage.operators)
+                parts = waiting.parts(stage.operators) if shard == WHOLE else ()  # the outbox has one for a range
                 reach("pipeline.batch-matched")
                 yield from to_rows(told.batch, after, upto, stats, open=parts)
                 start, stats = told.upto, MatchStats()
@@ -102,7 +109,7 @@ def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
     stored = [part.body for part in pending.parts if part.format == FORMAT]
     journal, matcher, asker = journal_reader(stage.folder), _matcher(stage.operators), _asker(stage)
     telling = Telling(journal, matcher)
-    snapshot = open_snapshot(SegmentFolder(stage.folder / INDEX), asked.manifest)
+    snapshot = open_shard(stage.folder, asked.manifest, WHOLE)
     asker.forget_ended(snapshot)
     left = list(asked.positions)
     while left:

@@ -147,9 +147,19 @@ def match_and_ask(
     taxonomies: Taxonomies = NO_TAXONOMIES,
     known: Mapping[int, Answers] = NO_ANSWERS,
 ) -> Iterator[tuple[Sequence[Publication], MatchedBatch]]:
-    """Match publications that nobody keeps, in pieces (`Matcher.match_pieces`): pairs whose operators are unavailable
-    are undecided."""
-    for of, matched in matcher.match_pieces(snapshot, publications, taxonomies):
+    """Match publications that nobody keeps, in pieces (`Matcher.match_pieces`), as `ask_pieces` does."""
+    yield from ask_pieces(matcher, asker, matcher.match_pieces(snapshot, publications, taxonomies), taxonomies, known)
+
+
+def ask_pieces(
+    matcher: Matcher,
+    asker: Asker,
+    pieces: Iterable[tuple[Sequence[Publication], MatchedBatch]],
+    taxonomies: Taxonomies = NO_TAXONOMIES,
+    known: Mapping[int, Answers] = NO_ANSWERS,
+) -> Iterator[tuple[Sequence[Publication], MatchedBatch]]:
+    """Call the operators of pieces that nobody keeps: pairs whose operators are unavailable are undecided."""
+    for of, matched in pieces:
         yield of, _ask_open(matcher, asker, matched, of, taxonomies, known) if matched.open.pairs else matched
 
 

@@ -1,0 +1,156 @@
+"""A snapshot cut into shards: each segment by itself, so that a change of the registry cuts only what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from triplecast.errors import InputError
+from triplecast.index import Segment, Snapshot
+from triplecast.index.merge import merge_segments
+from triplecast.kernels.layout import I32, I64
+from triplecast.model.publication import Publication
+from triplecast.partition.containment import assign_by_containment
+from triplecast.partition.items import Assignment, FiledItems, file_items
+from triplecast.partition.merging import Summaries, assign_by_merging
+from triplecast.partition.placing import assign_by_anchor, assign_by_hash
+from triplecast.partition.routing import Router, Routing, build_router
+from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
+
+SLICES = "slices"
+STRATEGIES = ("anchor", "hash", "containment", "merging")
+SHARDS_LIMIT = 62
+SAMPLE_LIMIT = 1_000
+"""Publications by which shards are balanced and subscriptions merged."""
+
+
+def check_partition(strategy: str, shards: int) -> None:
+    """Raises `InputError` for what no index can be cut by."""
+    if strategy not in (SLICES, *STRATEGIES):
+        raise InputError(f"unknown partition {strategy}", f"use one of {', '.join((SLICES, *STRATEGIES))}")
+    if not 1 <= shards <= SHARDS_LIMIT:
+        raise InputError(f"{shards} shards", f"use 1 to {SHARDS_LIMIT}")
+
+
+class SegmentCut(NamedTuple):
+    """One segment in shards."""
+
+    router: Router | None
+    """None if every publication visits every part."""
+    parts: tuple[Segment | None, ...]
+    """By shard; None without subscriptions there."""
+    load: I64
+    """By shard, pairs of the sample's publications and members that match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A snapshot in shards. A publication is matched by the shards that `Routing.route` names and those of `always`."""
+
+    routers: tuple[Router, ...]
+    always: int
+    """Bit k: every publication visits shard k."""
+    shards: tuple[Snapshot, ...]
+    load: tuple[int, ...]
+    """By shard, as of `SegmentCut.load`."""
+
+
+class Partitioner:
+    """Cuts snapshots by one strategy. A segment is cut once, by the sample that there is then; another `Partitioner`
+    assigns anew. For one thread at a time."""
+
+    def __init__(
+        self,
+        strategy: str,
+        shards: int,
+        sample: Sequence[Publication] = (),
+        taxonomies: Taxonomies = NO_TAXONOMIES,
+    ) -> None:
+        check_partition(strategy, shards)
+        self.strategy, self.shards = strategy, shards
+        self._sample, self._taxonomies = sample[:SAMPLE_LIMIT], taxonomies
+        self._routing = Routing()
+        self._cuts: WeakKeyDictionary[Segment, SegmentCut] = WeakKeyDictionary()
+
+    def partition(self, snapshot: Snapshot) -> Partition:
+        """Cut what was not cut before."""
+        cuts = []
+        for segment in snapshot.segments:
+            if segment not in self._cuts:
+                self._cuts[segment] = self.cut(segment)
+            cuts.append(self._cuts[segment])
+        return join_cuts(cuts, snapshot, self.shards)
+
+    def cut(self, segment: Segment) -> SegmentCut:
+        """The shards of one segment."""
+        filed = file_items(segment)
+        assigned = self._assign(segment, filed)
+        of_member = assigned.shard[filed.of_member]
+        _, member = self._find(segment, self._sample)
+        router = None if assigned.entries is None else build_router(segment, assigned.entries)
+        parts = tuple(_take(segment, of_member, shard) for shard in range(self.shards))
+        return SegmentCut(router, parts, np.bincount(of_member[member], minlength=self.shards))
+
+    def _assign(self, segment: Segment, filed: FiledItems) -> Assignment:
+        match self.strategy:
+            case "hash":
+                return assign_by_hash(segment, filed, self.shards)
+            case "anchor":
+                return assign_by_anchor(segment, filed, self.shards, self._count_hits)
+            case "containment":
+                return assign_by_containment(segment, filed, self.shards)
+            case _:
+                summaries = self._summarise(segment)
+                return assign_by_merging(
+                    segment, filed, self.shards, summaries, lambda asked: self._find(segment, asked)
+                )
+
+    def _count_hits(self, router: Router) -> I64:
+        _, entry = self._routing.find(router.segment, self._sample, self._taxonomies)
+        return np.bincount(entry, minlength=len(router.leads))
+
+    def _find(self, segment: Segment, publications: Sequence[Publication]) -> tuple[I32, I32]:
+        return self._routing.find(segment, publications, self._taxonomies)
+
+    def _summarise(self, segment: Segment) -> Sequence[Publication]:
+        publication, _ = self._find(segment, self._sample)
+        matched = np.bincount(publication, minlength=len(self._sample)).tolist()
+        summaries = Summaries()
+        for each, pairs in zip(self._sample, matched, strict=True):
+            if pairs:
+                summaries.add(each.quads, pairs)
+        return summaries.ranked()
+
+
+def join_cuts(cuts: Sequence[SegmentCut], snapshot: Snapshot, shards: int) -> Partition:
+    """The shards of a snapshot, given those of its segments."""
+    always, found = 0, []
+    for cut in cuts:
+        if cut.router is None:
+            always |= sum(1 << shard for shard, part in enumerate(cut.parts) if part is not None)
+    for shard in range(shards):
+        segments = tuple(part for cut in cuts if (part := cut.parts[shard]) is not None)
+        removals = snapshot.removals.within(segment.tables.registrations for segment in segments)
+        found.append(Snapshot(snapshot.covers, segments, removals))
+    load = sum((cut.load for cut in cuts), np.zeros(shards, np.int64))
+    return Partition(
+        tuple(cut.router for cut in cuts if cut.router is not None), always, tuple(found), tuple(load.tolist())
+    )
+
+
+def _take(segment: Segment, of_member: I32, shard: int) -> Segment | None:
+    """The subscriptions of one shard; those that are refused, which have no members, are the first's."""
+    registrations = segment.tables.registrations[:]
+    others = np.unique(registrations[of_member != shard])
+    refused = np.array([each.registration for each in segment.refused], np.int64)
+    if shard:
+        others = np.union1d(others, refused)
+    elif len(refused) and not len(registrations):
+        return segment
+    if not (of_member == shard).any() and (shard or not len(refused)):
+        return None
+    return merge_segments([segment], others)

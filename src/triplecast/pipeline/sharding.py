@@ -1,0 +1,74 @@
+"""Shards of a run's index: cut whenever the registry's thread publishes a snapshot, opened by workers one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from triplecast.index import INDEX, SegmentFolder, Snapshot, open_snapshot
+from triplecast.journal import Journal
+from triplecast.model.publication import Publication
+from triplecast.partition import SLICES, Partitioner, Routing
+from triplecast.partition.folder import SHARDS, ShardFolder, ShardManifest, ShardWriter
+from triplecast.partition.shards import SAMPLE_LIMIT
+from triplecast.taxonomy import Taxonomies
+
+WHOLE = -1
+"""In place of a shard's number."""
+
+
+class SnapshotCutter:
+    """Cuts the snapshots of a run, by its last publications as sample. Another start assigns anew."""
+
+    def __init__(self, journal: Journal, folder: Path, strategy: str, shards: int) -> None:
+        self._journal = journal
+        self._writer = ShardWriter(folder / SHARDS, journal.sole)
+        self._strategy, self._shards = strategy, shards
+
+    def publish(self, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot with the manifest by which workers open it; it is on disk. Raises `StorageFault`."""
+        if self._strategy == SLICES:
+            return snapshot
+        return replace(snapshot, manifest=self._writer.publish(self._partitioner, snapshot).name)
+
+    @cached_property
+    def _partitioner(self) -> Partitioner:
+        head = self._journal.head()
+        after = max(0, head - SAMPLE_LIMIT)
+        events = self._journal.documents(after, head, SAMPLE_LIMIT)
+        sample = [each for each in events if isinstance(each, Publication)]
+        return Partitioner(self._strategy, self._shards, sample, self._journal.taxonomies(after, head))
+
+
+def open_shard(folder: Path, manifest: str, shard: int) -> Snapshot:
+    """Open one shard, or the whole snapshot that a manifest of shards or of the index names. Raises `StorageFault`."""
+    if shard != WHOLE:
+        shards, found = _read(folder, manifest)
+        return shards.shard(found, shard)
+    index = _read(folder, manifest)[1].index if manifest.startswith(SHARDS) else manifest
+    return open_snapshot(SegmentFolder(folder / INDEX), index)
+
+
+def visitors(
+    folder: Path, manifest: str, shard: int, publications: Sequence[Publication], taxonomies: Taxonomies
+) -> list[Publication]:
+    """The publications that have to visit a shard."""
+    if shard == WHOLE:
+        return [*publications]
+    shards, found = _read(folder, manifest)
+    routers, always = shards.routers(found)
+    visits = (_routing().route(routers, publications, taxonomies) | always).tolist()
+    return [each for each, bits in zip(publications, visits, strict=True) if bits >> shard & 1]
+
+
+@lru_cache(maxsize=1)
+def _read(folder: Path, manifest: str) -> tuple[ShardFolder, ShardManifest]:
+    shards = ShardFolder(folder / SHARDS)
+    return shards, shards.manifest(manifest)
+
+
+@lru_cache(maxsize=1)
+def _routing() -> Routing:
+    return Routing()
