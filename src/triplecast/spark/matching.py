@@ -38,7 +38,7 @@ BATCH_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Matching:
+class RowMatching:
     """What executors need to know."""
 
     carried: CarriedSubscriptions
@@ -77,11 +77,13 @@ def match(
     known = read_taxonomy_files(paths_of(taxonomy), broader) if paths_of(taxonomy) else None
     carried = carry_subscriptions(subscriptions, called, dataset, known, read_schema_files(paths_of(schema)))
     now = None if publications.isStreaming else read_clock(system_clock)
-    matching = Matching(carried, check_schedule(schedule), dataset, None if split is None else read_split(split), now)
+    matching = RowMatching(
+        carried, check_schedule(schedule), dataset, None if split is None else read_split(split), now
+    )
     return documents.mapInArrow(partial(match_batches, matching), _DDL)
 
 
-def match_batches(matching: Matching, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def match_batches(matching: RowMatching, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of an executor: rows of documents to rows of matches."""
     compiled = open_compiled(matching.carried, matching.schedule)
     documents = documents_of(batches, matching.dataset, matching.split)

@@ -22,7 +22,7 @@ from triplecast.registry.admission import admit_all
 from triplecast.registry.files import load_subscriptions
 from triplecast.schema import NO_SCHEMA
 from triplecast.spark import compiled, matching
-from triplecast.spark.matching import Matching, match_batches
+from triplecast.spark.matching import RowMatching, match_batches
 from triplecast.spark.subscriptions import CarriedSubscriptions, carry_subscriptions
 
 QUERIES = {
@@ -87,7 +87,7 @@ def test_rows_are_those_of_offline_matching(
         expected += [(m.publication, m.subscription, m.recorded.json) for m in outcome.matches(admitted.subscriptions)]
         rejected += [(each.source, f"{each.stage}: {each.reason}; {each.hint}") for each in outcome.rejects]
     ends = sorted(random.sample(range(1, 80), 6))
-    work = Matching(carried, SCHEDULE, False, None, at)
+    work = RowMatching(carried, SCHEDULE, False, None, at)
     found: list[dict[str, str]] = []
     for start, end in zip([0, *ends], [*ends, 80], strict=True):  # each is a task of its own
         numbers = [*range(start, end)]
@@ -111,7 +111,7 @@ def test_many_bindings_come_in_several_batches(
 ) -> None:
     monkeypatch.setattr(matching, "BATCH_BYTES", 100)
     batch = pa.record_batch({"data": [f"<urn:s> <urn:p> {i} ." for i in range(9)], "media_type": ["text/turtle"] * 9})
-    rows = [*match_batches(Matching(carried, SCHEDULE, False, None, None), [batch])]
+    rows = [*match_batches(RowMatching(carried, SCHEDULE, False, None, None), [batch])]
     assert len(rows) > 3
     assert sum(each.num_rows for each in rows) == 9
 
