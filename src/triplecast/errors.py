@@ -201,6 +201,33 @@ class PipelineFailed(TriplecastError):
         return f"{self.reason}; {self.hint}"
 
 
+@dataclass
+class ServiceRefused(TriplecastError):
+    """What a service answered to a client instead of doing it."""
+
+    status: int
+    """Of HTTP: from 500 on, and at 429, the same may be done later."""
+    what: str
+    mend: str
+    retry_after: float | None = None
+    """Seconds after which the service wants to be asked again."""
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.what}" + (f"; {self.mend}" if self.mend else "")
+
+
+@dataclass
+class HistoryPruned(TriplecastError):
+    """Notifications that a client had not read are gone, or were recorded again under other sequences."""
+
+    cursor: str
+    """Where to go on from: `since` of the next call."""
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}; read again what you need, and go on from {self.cursor}"
+
+
 class OperatorWarning(UserWarning):
     """Live subscriptions call operators that are unavailable, or whose arguments have changed. Pairs of an unavailable
     operator stay pending; a subscription that uses an operator's old arguments matches nothing."""

@@ -18,13 +18,13 @@ from triplecast.model.printable import json_line, printable, printable_name
 
 if TYPE_CHECKING:
     from triplecast.journal import JournalFile, Rejected
-    from triplecast.outbox import Notification, OutboxReader, UndecidedPair
+    from triplecast.outbox import Cursor, Notification, OutboxReader, UndecidedPair
 
 LOOK_EVERY = 0.5
 """Seconds between two reads with ``--follow``."""
 
-Row = tuple[str | int, dict[str, object], str]
-"""What `--since` or `--after` takes to go on from it, the row as JSON, the row as a line."""
+Row = tuple[int, dict[str, object], str]
+"""The position, the row as JSON, the row as a line."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,7 +41,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--since",
         metavar="SEQUENCE",
         default="0",
-        help="print only notifications after this sequence, or after this cursor of one",
+        help="print only notifications after this sequence, after this cursor of one, of what was accepted after this "
+        "time (2026-11-24T09:00:00Z), or from now on (now)",
     )
     parser.add_argument(
         "--after",
@@ -62,7 +63,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.journal import Journal
-    from triplecast.outbox import Cursor, Outbox
+    from triplecast.outbox import Outbox
     from triplecast.outbox.reader import DATABASE
 
     if not arguments.follow and not (arguments.folder / DATABASE).exists():
@@ -70,60 +71,70 @@ def run(arguments: argparse.Namespace) -> int:
             f"no outbox in {arguments.folder}",
             "give the folder of a run, of `triplecast publish` or of Engine.open, or wait for it with --follow",
         )
-    since: str | int = arguments.since
-    after, printed = arguments.after, 0
-    if since != "0" and (arguments.rejects or arguments.undecided):
+    with_positions = arguments.rejects or arguments.undecided
+    if arguments.since != "0" and with_positions:
         raise InputError("--since takes a sequence, which only notifications have", "give a position: --after POSITION")
-    if after and not (arguments.rejects or arguments.undecided):
+    if arguments.after and not with_positions:
         raise InputError("--after takes a position, by which notifications are not in order", "use --since SEQUENCE")
-    if (arguments.rejects or arguments.undecided) and (arguments.subscription or arguments.owner):
+    if with_positions and (arguments.subscription or arguments.owner):
         raise InputError("--subscription and --owner are of notifications", "leave --rejects and --undecided out")
-    wanted = arguments.subscription, arguments.owner
-    is_first = True
     with Outbox.read_only(arguments.folder) as outbox, Journal.read_only(arguments.folder) as journal:
-        while True:
-            state = outbox.state
-            for place, text in texts(arguments, outbox, journal, since, after):
-                since, after = place, place
-                print(text, end="")
-                printed += 1
-            if is_first and any(wanted) and not printed:
-                say_unknown(arguments.folder, arguments.owner, arguments.subscription)
-            is_first = False
-            if not arguments.follow:
-                return Exit.DONE if printed else Exit.NOTHING
-            if any(wanted) and state.sequence > sequence_of(since):
-                since = str(Cursor(state.epoch, state.sequence))  # those of others are not looked at again
-            sys.stdout.flush()
-            sleep(LOOK_EVERY)
+        print_rows = _print_positions if with_positions else _print_notifications
+        return Exit.DONE if print_rows(arguments, outbox, journal) else Exit.NOTHING
+
+
+def _print_notifications(arguments: argparse.Namespace, outbox: OutboxReader, journal: JournalFile) -> bool:
+    """Print what there is, and with ``--follow`` what comes; return whether there was something."""
+    from triplecast.outbox.following import follow, read_place
+
+    printed, is_first = False, True
+
+    def wait(_: int) -> bool:
+        nonlocal is_first
+        if is_first and not printed and (arguments.subscription or arguments.owner):
+            say_unknown(arguments.folder, arguments.owner, arguments.subscription)
+        is_first = False
+        return arguments.follow and look_again()
+
+    place = read_place(outbox, arguments.since)
+    for text in follow(outbox, place, lambda place: texts(arguments, outbox, journal, place), wait):
+        print(text, end="")
+        printed = True
+    return printed
+
+
+def _print_positions(arguments: argparse.Namespace, outbox: OutboxReader, journal: JournalFile) -> bool:
+    """The same for rejects and undecided pairs, which are in order of position."""
+    after, printed = arguments.after, False
+    while True:
+        rejects = map(reject_row, journal.rejects(after)) if arguments.rejects else ()
+        for position, row, line in rejects or map(undecided_row, outbox.undecided(after)):
+            print(json_line(row) if arguments.json else printable(line))
+            after, printed = position, True
+        if not (arguments.follow and look_again()):
+            return printed
+
+
+def look_again() -> bool:
+    """Wait for more in a folder that another process writes."""
+    sys.stdout.flush()
+    sleep(LOOK_EVERY)
+    return True
 
 
 def texts(
-    arguments: argparse.Namespace, outbox: OutboxReader, journal: JournalFile, since: str | int, after: int
-) -> Iterator[tuple[str | int, str]]:
-    """Yield what is printed, one line or more at a time, with the place to go on from after it."""
+    arguments: argparse.Namespace, outbox: OutboxReader, journal: JournalFile, place: Cursor | int
+) -> Iterator[tuple[Cursor, str]]:
+    """Yield notifications as they are printed, one line or more at a time, with the cursor of the last one."""
     from triplecast.outbox import Definitions
 
-    if arguments.rejects or arguments.undecided:
-        rejects = map(reject_row, journal.rejects(after)) if arguments.rejects else ()
-        for place, row, line in rejects or map(undecided_row, outbox.undecided(after)):
-            yield place, (json_line(row) if arguments.json else printable(line)) + "\n"
-        return
     wanted = arguments.subscription, arguments.owner
     definitions = Definitions(journal.registrations, NO_OPERATORS.with_recorded(journal.operators()))
     if arguments.json:
-        for cursor, lines in outbox.json_lines(since, *wanted, definitions):
-            yield str(cursor), lines
+        yield from outbox.json_lines(place, *wanted, definitions)
     else:
-        for each in outbox.notifications(since, None, *wanted, definitions):
-            yield str(each.cursor), printable(notification_line(each)) + "\n"
-
-
-def sequence_of(since: str | int) -> int:
-    from triplecast.outbox import Cursor
-
-    place = Cursor.of(since)
-    return place.sequence if isinstance(place, Cursor) else place
+        for each in outbox.notifications(place, None, *wanted, definitions):
+            yield each.cursor, printable(notification_line(each)) + "\n"
 
 
 def reject_row(rejected: Rejected) -> Row:

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from triplecast.driver import Driver, open_outbox
 from triplecast.engine.asking import Asking
+from triplecast.engine.following import follow_open
 from triplecast.engine.matching import Matching
 from triplecast.engine.opened import Opened
 from triplecast.engine.previews import Preview, admit_preview, explain_document, preview_subscription
@@ -376,6 +378,19 @@ class Engine:
         # by `self`, so that the engine stays, and its folder open, while they are read
         definitions = Definitions(lambda ids: self._journal.registrations(ids), self._current_operators())
         return self._outbox.notifications(since, limit, subscription, owner, definitions)
+
+    def follow(
+        self,
+        since: Cursor | str | int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        timeout: float | None = None,
+    ) -> Iterator[Notification]:
+        """What `notifications` gives, and then each one as it is recorded: it waits, until the engine is closed, or
+        `timeout` seconds went by without one. It keeps the engine while it waits. Reading raises the same."""
+        self._opened.check_names(subscription=subscription, owner=owner)
+        page = partial(self.notifications, limit=None, subscription=subscription, owner=owner)
+        return follow_open(self._outbox, self._opened, Cursor.of(since), page, timeout)
 
     def subscriptions(self, owner: str | None = None) -> Iterator[LiveSubscription]:
         """Those that are live now, in order of registration; only those of `owner` where one is given. What changes

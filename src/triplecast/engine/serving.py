@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 from collections.abc import Callable
 from pathlib import Path
 from threading import RLock
@@ -11,11 +13,13 @@ from triplecast.engine.opened import Opened
 from triplecast.engine.publishing import Publishing
 from triplecast.engine.querying import Querying
 from triplecast.engine.receipt import Receipt
+from triplecast.errors import InputError
 from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.journal import Clock, Journal, read_clock, time_text
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import API
-from triplecast.outbox import Outbox
+from triplecast.outbox import Definitions, Outbox, OutboxReader
+from triplecast.outbox.commits import CommitSignal
 from triplecast.registry.listing import LiveSubscription, Page, read_page
 from triplecast.registry.registry import Registry
 from triplecast.registry.requests import Requests
@@ -56,6 +60,25 @@ class FolderProgress(NamedTuple):
     """When that was accepted."""
     sequence: int
     """Of the last notification."""
+
+
+def _revoked(registration: int) -> str:
+    """The setting that counts."""
+    return f"feed revoked {registration}"
+
+
+class NotificationSource(NamedTuple):
+    """Where a service reads notifications."""
+
+    outbox: OutboxReader
+    """A reader of its own, which keeps no writer waiting; of an engine in memory, its outbox."""
+    definitions: Callable[[], Definitions]
+    commits: CommitSignal
+    """Of the writer."""
+
+    def close(self) -> None:
+        if self.outbox.commits is not self.commits:
+            self.outbox.close()
 
 
 class Serving:
@@ -137,6 +160,41 @@ class Serving:
             self._publishing.match_accepted()
             return self._querying.answer(text, "sparql", steps, time_text(read_clock(self._clock)))
 
+    def notifications(self) -> NotificationSource:
+        """For the caller to close."""
+        self._opened.check()
+        outbox = self._outbox if self.folder is None else OutboxReader.read_only(self.folder)
+        return NotificationSource(outbox, self._definitions, self._outbox.commits)
+
+    def feed_key(self, found: LiveSubscription) -> str:
+        """The secret that reads the feed of a subscription and opens nothing else: of its ticket's hash, which the
+        folder has, and of how often it was revoked."""
+        revoked = self._journal.settings().get(_revoked(found.registration), "0")
+        return self._derived(found, f"feed {revoked}")
+
+    def feed_name(self, found: LiveSubscription) -> str:
+        """What names the feed for ever, and is no secret."""
+        return self._derived(found, "name of the feed")
+
+    def subscribed_at(self, found: LiveSubscription) -> str:
+        return self._journal.written_at(found.registration)
+
+    def _derived(self, found: LiveSubscription, purpose: str) -> str:
+        """Raises `InputError` for a subscription without a ticket."""
+        hashed = self._journal.ticket_hash(found.registration)
+        if not hashed:
+            raise InputError(f"subscription {found.id!r} has no ticket", "read its notifications with a token")
+        return base64.urlsafe_b64encode(hmac.digest(hashed, purpose.encode(), "sha256")[:24]).decode()
+
+    def revoke_feed(self, found: LiveSubscription) -> None:
+        """From now on its feed has another secret."""
+        with self._opened.locked():
+            name = _revoked(found.registration)
+            self._journal.set_setting(name, str(int(self._journal.settings().get(name, "0")) + 1))
+
+    def _definitions(self) -> Definitions:
+        return Definitions(self._journal.registrations, self._registry.index.operators())
+
     def announce(self, address: str) -> None:
         """Note where the holder of the folder answers requests (`answer_line`)."""
         self._journal.announce(address)
@@ -148,11 +206,6 @@ class Serving:
             answer = Requests(self._registry, self._journal, self._outbox, self._clock).answer_line(line)
             self._publishing.match_accepted()
         return answer
-
-    def sequence(self) -> int:
-        """Of the last notification."""
-        self._opened.check_open()
-        return self._outbox.state.sequence
 
     def progress(self) -> FolderProgress:
         """Raises `FolderLocked` too, where another process has the folder now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from json.encoder import encode_basestring
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,17 @@ _KEPT = 100_000
 """Registrations whose pieces are kept for later rows."""
 
 
+class NotificationLine(NamedTuple):
+    """A notification as a line of JSON, and what decides who reads it."""
+
+    cursor: Cursor
+    registration: int
+    subscription: str
+    owner: str | None
+    line: str
+    """Without its end."""
+
+
 class JsonLines:
     """Writes rows of an outbox, one after the other; `definitions` give the queries."""
 
@@ -47,14 +59,27 @@ class JsonLines:
 
     def write(self, selected: Selected) -> Iterator[tuple[Cursor, str]]:
         """Yield lines, each ended, with the cursor of the last one."""
+        for piece in self._pieces(selected):
+            yield Cursor(piece.epoch, piece.first + int(piece.rows[-1])), self._write(piece)
+
+    def write_each(self, selected: Selected) -> Iterator[NotificationLine]:
+        """Yield each line by itself."""
+        for piece in self._pieces(selected):
+            named, numbers = piece.names.of(piece.numbers), piece.numbers.tolist()
+            lines = self._write(piece).split("\n")[:-1]
+            for row, place, line in zip(piece.rows.tolist(), piece.place.tolist(), lines, strict=True):
+                cursor, (name, owner) = Cursor(piece.epoch, piece.first + row), named[place]
+                yield NotificationLine(cursor, numbers[place], name, owner, line)
+
+    def _pieces(self, selected: Selected) -> Iterator[Selected]:
+        """Rows that are written at once."""
         content, rows = selected.content, selected.rows
         ends = np.cumsum(np.diff(content.offsets)[content.sheet[rows]])
         first = 0
         while first < len(rows):
             room = (ends[first - 1] if first else 0) + _BYTES_AT_ONCE
             last = min(first + _AT_ONCE, max(first + 1, int(np.searchsorted(ends, room, side="right"))))
-            piece = Selected.of(selected.epoch, selected.first, content, rows[first:last], selected.names)
-            yield Cursor(selected.epoch, selected.first + int(rows[last - 1])), self._write(piece)
+            yield Selected.of(selected.epoch, selected.first, content, rows[first:last], selected.names)
             first = last
 
     def _write(self, selected: Selected) -> str:

@@ -301,10 +301,10 @@ class Outbox(OutboxReader):
                 self._chunk_writer.forget()
                 self._heard.forget_counts()
                 raise
-            self._state = self._next
-            self._unsynced += 1
+            self._state, self._unsynced = self._next, self._unsynced + 1
             if synced:
                 self._durable, self._unsynced = self._state, 0
+            self.commits.ring()
 
     def _pass_over(self, upto: int, after: int | None) -> bool:
         """Note that there is nothing to record up to `upto`, and nothing pending; return False where that is not so, or

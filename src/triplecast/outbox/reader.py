@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from itertools import accumulate, chain, zip_longest
 from pathlib import Path
@@ -28,6 +29,8 @@ from triplecast.sqlite import SqliteFile, row_number
 if TYPE_CHECKING:
     import pyarrow
 
+    from triplecast.outbox.json_lines import NotificationLine
+
 DATABASE = "outbox.sqlite"
 END = "outbox.end"
 
@@ -36,6 +39,9 @@ _READ_AGAIN = "read again from 0 and leave out what you have by its `id`, which 
 _PAGE_BYTES = 8 << 20
 """Of chunks that a reader takes at once, unless one is larger; between pages it holds no lock and no snapshot."""
 _PAGE_CHUNKS = 500
+_BACKWARDS = 64
+"""Chunks that are read at once from the end."""
+_NO_END = (1 << 63) - 1
 _PASSED = 4
 """The place in the end mark of the position up to which the last commits had nothing to record; it may lack it."""
 
@@ -123,6 +129,88 @@ class OutboxReader(OutboxFile):
 
         lines = JsonLines(definitions)
         return chain.from_iterable(map(lines.write, self._selected(since, None, subscription, owner)))
+
+    def json_rows(
+        self,
+        since: Cursor | str | SupportsIndex = 0,
+        limit: int | None = None,
+        subscription: str | None = None,
+        owner: str | None = None,
+        definitions: Definitions | None = None,
+    ) -> Iterator[NotificationLine]:
+        """Return what `notifications` does, each as a line of JSON. Raises what `notifications` raises."""
+        from triplecast.outbox.json_lines import JsonLines
+
+        lines = JsonLines(definitions)
+        return chain.from_iterable(map(lines.write_each, self._selected(since, limit, subscription, owner)))
+
+    def latest(
+        self,
+        count: int,
+        before: int | None = None,
+        registration: int | None = None,
+        definitions: Definitions | None = None,
+    ) -> list[Notification]:
+        """Return the last `count` notifications, of all or of a `registration`, `before` a sequence if given, the
+        newest first."""
+        names, registrations = ReadNames(), None if registration is None else np.array([registration], np.int64)
+        operators = definitions.operators if definitions else NO_OPERATORS
+        end = _NO_END if before is None else row_number(before, "before")
+        found: list[Notification] = []
+        while len(found) < count:
+            with self._database.reading():
+                state = self.state
+                condition = "WHERE first < ? AND last > ? AND first <= last ORDER BY last DESC LIMIT ?"
+                values = end, state.pruned, _BACKWARDS
+                chunks = list(read_chunks(self._database, condition, values, registrations))
+                for chunk in (each for each in chunks if each.content is not None):
+                    content = chunk.content
+                    assert content is not None
+                    last = min(end, chunk.last + 1) - chunk.first
+                    rows = np.arange(max(0, state.pruned + 1 - chunk.first), last)
+                    if registrations is not None:
+                        rows = rows[np.isin(content.registration[rows], registrations)]
+                    selected = Selected.of(state.epoch, chunk.first, content, rows[len(found) - count :], names)
+                    self._learn(names, selected.numbers)
+                    found += [*made(selected, _defined(definitions, selected.numbers), operators)][::-1]
+                    if len(found) >= count:
+                        break
+            if not chunks:
+                break
+            end = chunks[-1].first
+        return found
+
+    def sequence_at(self, accepted_at: str) -> int:
+        """Return the sequence beyond which every notification is that is of something accepted after a time, given as
+        `Notification.accepted_at`; of those recorded late, some before may be there too."""
+        ends = [last for (last,) in self._database.ask("SELECT DISTINCT last FROM chunk ORDER BY last")]
+        first, beyond = 0, len(ends)
+        while first < beyond:  # chunks before `first` are wholly of what was accepted by then
+            middle = (first + beyond - 1) // 2
+            chunk = self._in_order(ends[first], ends[middle], "DESC") or self._in_order(ends[middle], ends[beyond - 1])
+            if chunk is None:  # all are late, or have gone
+                break
+            content = chunk.content
+            assert content is not None
+            place = bisect_left(ends, chunk.last)
+            if content.publications[-1].accepted_at <= accepted_at:
+                first = place + 1
+            elif place > middle:
+                break
+            else:
+                beyond = place
+        last = ends[first - 1] if first else 0
+        for each in self.notifications(last):
+            if each.accepted_at > accepted_at:
+                return each.sequence - 1
+            last = each.sequence
+        return last
+
+    def _in_order(self, least: int, most: int, order: str = "ASC") -> StoredChunk | None:
+        """The first or the last of the chunks that end between two sequences and are not late."""
+        with self._database.reading():
+            condition = f"WHERE last BETWEEN ? AND ? AND late = 0 AND first <= last ORDER BY last {order} LIMIT 1"
+            return next(iter([*read_chunks(self._database, condition, (least, most))]), None)
 
     def _selected(
         self, since: Cursor | str | SupportsIndex, limit: int | None, subscription: str | None, owner: str | None

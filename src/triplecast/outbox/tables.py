@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 
 from triplecast.errors import StorageFault
 from triplecast.outbox.batch import OutboxRow, PublicationName
+from triplecast.outbox.commits import CommitSignal
 from triplecast.sqlite import Format, SqliteFile
 
 Value = int | str | bytes | None
@@ -110,8 +111,11 @@ class OutboxFile:
 
     def __init__(self, database: SqliteFile) -> None:
         self._database = database
+        self.commits = CommitSignal()
+        """Rung by a writer."""
 
     def close(self) -> None:
+        self.commits.end()
         self._database.close()
 
     def __enter__(self) -> Self:

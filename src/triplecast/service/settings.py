@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from ipaddress import ip_address
 
+from triplecast.delivery.sending import MailServer
 from triplecast.egress import EgressRules
 from triplecast.ingest.gate import GATE
 
@@ -49,6 +50,8 @@ class ServiceSettings:
     """Calls of the engine that are under way at once."""
     waiting: int = 512
     """Calls that wait for one of these. Whoever comes then is told to come again."""
+    streams: int = 10_000
+    """Streams of notifications that are open at once."""
     queries_waiting: int = 32
     query_seconds: float = 10.0
     """CPU time of one query."""
@@ -59,8 +62,9 @@ class ServiceSettings:
     query_rows: int = 100_000
     query_bytes: int = 64 << 20
     """Of an answer as it is sent."""
-    egress: EgressRules = field(default=EgressRules())
-    """Where sources may be."""
+    egress: EgressRules = field(default_factory=EgressRules)
+    """Where webhooks and sources may be."""
+    mail: MailServer | None = None
     idempotency: timedelta = field(default=timedelta(days=1))
     """How long the answer to a request with an ``Idempotency-Key`` is kept."""
 

@@ -11,6 +11,8 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
 
+from triplecast.delivery.hub import Hub
+from triplecast.delivery.requests import TargetRequests
 from triplecast.egress import Egress
 from triplecast.engine import Engine
 from triplecast.service.idempotency import KeptAnswers
@@ -56,10 +58,15 @@ class ServiceState:
     Threads that publish at once share a transaction and its sync (`engine.publishing`).
     """
 
-    def __init__(self, engine: Engine, settings: ServiceSettings) -> None:
+    def __init__(
+        self, engine: Engine, settings: ServiceSettings, targets: TargetRequests | None, hub: Hub | None
+    ) -> None:
         self.engine = engine
+        self.targets, self.hub = targets, hub
+        """None where nothing is delivered."""
         self.settings = settings
-        self.tail = Tail(engine.serving.sequence)
+        self.notifications = engine.serving.notifications()
+        self.tail = Tail(self.notifications)
         self.kept = KeptAnswers(engine.serving.folder, settings.idempotency.total_seconds())
         self.queries = Queries(engine, settings)
         self.writing = CallThreads("writing", settings.threads, settings.waiting)
@@ -70,6 +77,11 @@ class ServiceState:
         folder = engine.serving.folder
         self.poller = None if folder is None else Poller(engine, folder, Egress(settings.egress).send)
         """Asks the folder's sources; None in memory."""
+
+    def check_streams(self) -> None:
+        """Raises `Problem` 429 where too many are open."""
+        if self.tail.streams >= self.settings.streams:
+            raise overloaded("too many streams of notifications are open")
 
     def start(self) -> None:
         """On the event loop that answers requests."""
@@ -86,6 +98,7 @@ class ServiceState:
             lane.close()
         self.queries.close()
         self.kept.close()
+        self.notifications.close()
 
     async def call(self, work: Callable[[], _Result]) -> _Result:
         """What `work`, which only reads, returns. Raises what `CallThreads.call` raises."""

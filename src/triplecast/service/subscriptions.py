@@ -12,6 +12,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from triplecast.delivery.requests import TargetRequests
 from triplecast.engine import Engine, Subscribed
 from triplecast.errors import InputError
 from triplecast.languages.keywords import Keywords, keywords_query
@@ -21,6 +22,7 @@ from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.settings import ADMIN, Access
 from triplecast.service.sparql import DIRECT
 from triplecast.service.state import State
+from triplecast.service.target_rows import NewTarget, TargetRow, destination_of, needed_targets, row_of
 from triplecast.service.tokens import CanRead, CanSubscribe
 
 router = APIRouter(tags=["subscriptions"], responses=RESPONSES)
@@ -65,6 +67,7 @@ class NewSubscription(_Strict):
     owner: str | None = Field(
         None, min_length=1, max_length=LONGEST_NAME, description="that of the token, if one is sent"
     )
+    delivery: NewTarget | None = None
 
 
 class Renewal(_Strict):
@@ -87,6 +90,7 @@ class SubscribedRow(BaseModel):
     cost: str
     registration: int
     matches: int
+    delivery: TargetRow | None = None
 
 
 class SubscriptionRow(BaseModel):
@@ -135,20 +139,21 @@ class ExplanationRows(BaseModel):
     explanations: list[dict[str, Any]]
 
 
-def _body(model: type[BaseModel], *texts: str) -> dict[str, Any]:
+def body_of(model: type[BaseModel], *texts: str) -> dict[str, Any]:
     """The description of a body that a route reads itself."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     content = {"application/json": {"schema": schema}, **{each: {"schema": {"type": "string"}} for each in texts}}
     return {"requestBody": {"required": True, "content": content}}
 
 
-@router.post("/subscriptions", status_code=201, openapi_extra=_body(NewSubscription, *_TEXTS))
+@router.post("/subscriptions", status_code=201, openapi_extra=body_of(NewSubscription, *_TEXTS))
 async def subscribe(request: Request, response: Response, state: State, access: CanSubscribe) -> SubscribedRow:
     """Register a query, as text or in JSON. What matches from then on is recorded for it."""
     async with state.body(request, state.settings.request_bytes) as data:
-        wanted = _read(NewSubscription, request, data, _TEXTS)
+        wanted = read_body(NewSubscription, request, data, _TEXTS)
     owner = _owner(access, wanted.owner)
-    found = await state.write(partial(_subscribe, state.engine, wanted, owner))
+    targets = None if wanted.delivery is None else needed_targets(state.targets)
+    found, target = await state.write(partial(_subscribe_to, state.engine, targets, wanted, owner))
     response.headers["Location"] = f"/subscriptions/{_quoted(found.id)}"
     return SubscribedRow(
         id=found.id,
@@ -158,6 +163,7 @@ async def subscribe(request: Request, response: Response, state: State, access: 
         cost=found.cost,
         registration=found.registration,
         matches=len(found.matches),
+        delivery=target,
     )
 
 
@@ -175,11 +181,11 @@ async def list_subscriptions(
     return SubscriptionPage(subscriptions=[_row(each) for each in page.subscriptions], after=page.after)
 
 
-@router.post("/preview", openapi_extra=_body(PreviewRequest, *_TEXTS))
+@router.post("/preview", openapi_extra=body_of(PreviewRequest, *_TEXTS))
 async def preview(request: Request, state: State, access: CanRead) -> PreviewRow:
     """What a subscription would have matched among the newest publications. Nothing is registered."""
     async with state.body(request, state.settings.request_bytes) as data:
-        wanted = _read(PreviewRequest, request, data, _TEXTS)
+        wanted = read_body(PreviewRequest, request, data, _TEXTS)
     return await state.write(partial(_preview, state.engine, wanted))
 
 
@@ -193,34 +199,51 @@ async def explain(
     """Why each publication of a document matches a subscription, or where it fails. Nothing is published."""
     async with state.body(request, state.settings.document_bytes) as data:
         media_type = request.headers.get("content-type")
-        return await state.call(partial(_explain, state.engine, data, media_type, id, access, _ticket(access, ticket)))
+        return await state.call(
+            partial(_explain, state.engine, data, media_type, id, access, needed_ticket(access, ticket))
+        )
 
 
 @router.get("/subscriptions/{id:path}")
 async def read_subscription(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> SubscriptionRow:
     """A live subscription."""
-    return _row(await state.call(partial(_find, state.engine, id, access, _ticket(access, ticket))))
+    return _row(await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket))))
 
 
-@router.patch("/subscriptions/{id:path}", openapi_extra=_body(Renewal))
+@router.patch("/subscriptions/{id:path}", openapi_extra=body_of(Renewal))
 async def renew(request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> RenewedRow:
     """Give its lease another end."""
     async with state.body(request, state.settings.request_bytes) as data:
-        wanted = _read(Renewal, request, data, ())
+        wanted = read_body(Renewal, request, data, ())
     lease = FOREVER if wanted.lease == "forever" else wanted.lease
     read_lease(lease)
-    expires = await state.write(partial(_renew, state.engine, id, access, _ticket(access, ticket), lease))
+    expires = await state.write(partial(_renew, state.engine, id, access, needed_ticket(access, ticket), lease))
     return RenewedRow(id=id, expires=expires)
 
 
 @router.delete("/subscriptions/{id:path}")
 async def cancel(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> CancelledRow:
     """Cancel it: publications from the position on are not matched with it."""
-    position = await state.write(partial(_cancel, state.engine, id, access, _ticket(access, ticket)))
+    call = partial(_cancel, state.engine, id, access, needed_ticket(access, ticket))
+    registration, position = await state.write(call)
+    state.tail.cancel(id, registration)
     return CancelledRow(id=id, position=position)
 
 
 # ---- on threads -----------------------------------------------------------------------------------------------------
+
+
+def _subscribe_to(
+    engine: Engine, targets: TargetRequests | None, wanted: NewSubscription, owner: str | None
+) -> tuple[Subscribed, TargetRow | None]:
+    """Its target, if it is to have one, gets what it matches from the beginning."""
+    if targets is None or wanted.delivery is None:
+        return _subscribe(engine, wanted, owner), None
+    destination, since = destination_of(targets, wanted.delivery), targets.cursor()
+    found = _subscribe(engine, wanted, owner)
+    registration = targets.registration(found.registration)
+    target = targets.add(registration, destination, since, found.registration - 1)
+    return found, row_of(target, with_secret=True)
 
 
 def _subscribe(engine: Engine, wanted: NewSubscription, owner: str | None) -> Subscribed:
@@ -241,7 +264,7 @@ def _subscribe(engine: Engine, wanted: NewSubscription, owner: str | None) -> Su
     )
 
 
-def _find(engine: Engine, id: str, access: Access, ticket: str | None) -> LiveSubscription:
+def find_subscription(engine: Engine, id: str, access: Access, ticket: str | None) -> LiveSubscription:
     """Raises one `Problem` 404 for an unknown id, a wrong ticket and another owner's: a guess learns nothing."""
     try:
         found = engine.serving.subscription(id, ticket)
@@ -253,13 +276,13 @@ def _find(engine: Engine, id: str, access: Access, ticket: str | None) -> LiveSu
 
 
 def _renew(engine: Engine, id: str, access: Access, ticket: str | None, lease: Any) -> str | None:
-    _find(engine, id, access, ticket)
+    find_subscription(engine, id, access, ticket)
     return engine.renew(id, ticket, lease)
 
 
-def _cancel(engine: Engine, id: str, access: Access, ticket: str | None) -> int:
-    _find(engine, id, access, ticket)
-    return engine.unsubscribe(id, ticket)
+def _cancel(engine: Engine, id: str, access: Access, ticket: str | None) -> tuple[int, int]:
+    found = find_subscription(engine, id, access, ticket)
+    return found.registration, engine.unsubscribe(id, ticket)
 
 
 def _preview(engine: Engine, wanted: PreviewRequest) -> PreviewRow:
@@ -281,7 +304,7 @@ def _preview(engine: Engine, wanted: PreviewRequest) -> PreviewRow:
 def _explain(
     engine: Engine, data: bytes, media_type: str | None, id: str, access: Access, ticket: str | None
 ) -> ExplanationRows:
-    _find(engine, id, access, ticket)
+    find_subscription(engine, id, access, ticket)
     found = engine.explain(data, id, media_type)
     return ExplanationRows(explanations=[asdict(each) for each in found[:SHOWN]])
 
@@ -289,7 +312,7 @@ def _explain(
 # ---- reading requests -----------------------------------------------------------------------------------------------
 
 
-def _read(model: type[_Model], request: Request, data: bytes, texts: tuple[str, ...]) -> _Model:
+def read_body(model: type[_Model], request: Request, data: bytes, texts: tuple[str, ...]) -> _Model:
     """The body as a model; of one of the media types `texts`, its one field ``text``. Raises `Problem`."""
     media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     try:
@@ -316,7 +339,7 @@ def _owner(access: Access, named: str | None) -> str | None:
     raise Problem(403, "the owner is that of the token", mend="leave the owner out")
 
 
-def _ticket(access: Access, ticket: str | None) -> str | None:
+def needed_ticket(access: Access, ticket: str | None) -> str | None:
     """The ticket; None for an administrator, who needs none. Raises `Problem` 400."""
     if ticket is None and not (access.owner is not None and ADMIN in access.scopes):
         raise Problem(400, "the ticket is missing", mend="send the header Triplecast-Ticket")

@@ -1,80 +1,167 @@
-"""One watcher of the outbox that wakes whoever waits for notifications: a reader is a cursor, never a thread."""
+"""The end of the outbox, read once for everybody who follows it: a reader is a cursor, never a thread."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
-from triplecast.errors import TriplecastError
+from triplecast.engine.serving import NotificationSource
+from triplecast.errors import InputError, TriplecastError
+from triplecast.outbox import Cursor
+from triplecast.outbox.json_lines import NotificationLine
+from triplecast.outbox.recent_rows import RecentRows, Wanted
 
-LOOK_SECONDS = 0.2
-"""Between two looks where nobody says that something was recorded: other threads of this process may write."""
+LOOK_SECONDS = 0.5
+"""Between two looks where nobody says that something was recorded."""
+ROWS_AT_ONCE = 2_000
+
+_Key = tuple[str | None, str | None]
+"""The id, or the owner, by which readers wait; nothing: for all."""
 
 
 class Tail:
-    """The sequence of the last notification, and the end of waiting for a later one.
+    """The last notifications, and the end of waiting for later ones.
 
-    Everything but `nudge` and the watcher is of the event loop's thread.
+    Everything but `nudge` and the watcher is of the event loop's thread. What a reader gets is decided by its cursor
+    alone, and to look and to begin to wait is one step there: so nothing is recorded in between.
     """
 
-    def __init__(self, read: Callable[[], int]) -> None:
-        """`read` returns the sequence; it is called on a thread of the tail's own and may wait for the disk."""
-        self._read = read
+    def __init__(self, source: NotificationSource) -> None:
+        self._source = source
+        self._recent = RecentRows(Cursor(0, 0))
+        self._waiting: defaultdict[_Key, set[asyncio.Future[None]]] = defaultdict(set)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._nudged = threading.Event()
+        self._taken = threading.Event()
         self._ended = False
-        self._changed = asyncio.Event()
-        self.sequence = 0
-        """Of the last notification that is recorded; it never falls."""
+        self.streams = 0
+        """That are open."""
+        self._read: Counter[int | None] = Counter()
+        """How many of them read each registration alone, and how many none;"""
+        self._cancelled: set[int | None] = set()
+        """those of these registrations that were cancelled."""
 
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._changed = asyncio.Event()
-        self.sequence = self._read()
-        self._thread = threading.Thread(target=self._watch, name="triplecast-tail", daemon=True)
+        state = self._source.outbox.state
+        self._recent = RecentRows(Cursor(state.epoch, state.sequence))
+        self._stop_listening = self._source.commits.listen(self._nudged.set)
+        self._thread = threading.Thread(target=self._watch, args=(self._recent.end,), name="triplecast-tail")
         self._thread.start()
 
-    def stop(self) -> None:
+    def finish(self) -> None:
         """Whoever waits is woken, and finds `is_ended`."""
         self._ended = True
-        self._nudged.set()
+        for each in (self._nudged, self._taken):
+            each.set()
+        self._wake(set(self._waiting))
+
+    def stop(self) -> None:
+        self.finish()
         if self._thread is not None:
+            self._stop_listening()
             self._thread.join()
-        self._advance(self.sequence)
 
     @property
     def is_ended(self) -> bool:
         return self._ended
 
+    @property
+    def end(self) -> Cursor:
+        """Of the last notification."""
+        return self._recent.end
+
+    @property
+    def sequence(self) -> int:
+        return self._recent.end.sequence
+
     def nudge(self) -> None:
         """Something may have been recorded. From any thread."""
         self._nudged.set()
 
-    async def wait_beyond(self, sequence: int, timeout: float | None = None) -> int:
-        """The last sequence, once it is beyond `sequence`, the tail has ended, or `timeout` seconds are over."""
-        try:
-            async with asyncio.timeout(timeout):
-                while self.sequence <= sequence and not self._ended:
-                    await self._changed.wait()
-        except TimeoutError:
-            pass
-        return self.sequence
+    def after(self, place: Cursor, wanted: Wanted) -> Sequence[NotificationLine] | None:
+        """The rows beyond a place, up to `end`; None where that is further back than is kept."""
+        return self._recent.after(place, wanted)
 
-    def _watch(self) -> None:
+    async def wait(self, place: Cursor, wanted: Wanted, seconds: float) -> None:
+        """Until there may be something beyond a place, the tail has ended, or the `seconds` are over."""
+        if self._ended or self._loop is None or self._recent.after(place, wanted) != []:
+            return
+        key = (wanted.subscription, None) if wanted.subscription is not None else (None, wanted.owner)
+        waiting = self._loop.create_future()
+        self._waiting[key].add(waiting)
+        timer = self._loop.call_later(seconds, _wake, waiting)
+        try:
+            await waiting
+        finally:
+            timer.cancel()
+            self._waiting[key].discard(waiting)
+            if not self._waiting[key]:
+                del self._waiting[key]
+
+    @contextmanager
+    def reading(self, registration: int | None) -> Iterator[None]:
+        """While a stream is open, which may read one registration alone."""
+        self._read[registration] += 1
+        self.streams += 1
+        try:
+            yield
+        finally:
+            self.streams -= 1
+            self._read[registration] -= 1
+            if not self._read[registration]:
+                del self._read[registration]
+                self._cancelled.discard(registration)
+
+    def cancel(self, subscription: str, registration: int) -> None:
+        """Streams of a registration end before anything more is sent."""
+        if registration in self._read:
+            self._cancelled.add(registration)
+            self._wake({(subscription, None)})
+
+    def is_cancelled(self, registration: int | None) -> bool:
+        return registration in self._cancelled
+
+    def _watch(self, place: Cursor) -> None:
         assert self._loop is not None
         while not self._ended:
             self._nudged.wait(LOOK_SECONDS)
             self._nudged.clear()
-            try:
-                found = self._read()
-            except TriplecastError:  # the engine is closed, or its disk fails: calls of the engine say so
-                continue
-            if found > self.sequence and not self._ended:
-                self._loop.call_soon_threadsafe(self._advance, found)
+            has_more = True
+            while has_more and not self._ended:
+                try:
+                    found = self._source.outbox.json_rows(place, ROWS_AT_ONCE, definitions=self._source.definitions())
+                    rows = [*found]
+                except InputError:  # of another epoch
+                    state = self._source.outbox.state
+                    place, rows = Cursor(state.epoch, state.sequence), []
+                except TriplecastError:  # the engine is closed, or its disk fails: calls of the engine say so
+                    break
+                has_more = len(rows) == ROWS_AT_ONCE
+                if rows:
+                    place = rows[-1].cursor
+                    self._taken.clear()
+                    if not self._ended:  # which sets it, for the last time
+                        self._loop.call_soon_threadsafe(self._take, rows)
+                        self._taken.wait()
 
-    def _advance(self, sequence: int) -> None:
-        self.sequence = max(sequence, self.sequence)
-        changed, self._changed = self._changed, asyncio.Event()
-        changed.set()
+    def _take(self, rows: Sequence[NotificationLine]) -> None:
+        self._recent.extend(rows)
+        keys: set[_Key] = {(row.subscription, None) for row in rows}
+        keys |= {(None, row.owner) for row in rows}
+        self._wake({*keys, (None, None)})
+        self._taken.set()
+
+    def _wake(self, keys: Iterable[_Key]) -> None:
+        for key in keys:
+            for each in self._waiting.get(key, ()):
+                _wake(each)
+
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)

@@ -24,7 +24,7 @@ EVERYTHING = Access(None, frozenset(SCOPES))
 """Of a service without tokens."""
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="triplecast"'}
 _LINE = '{"owner": "ada", "scopes": ["publish", "subscribe", "read"], "sha256": "…"}'
-_bearer = HTTPBearer(auto_error=False, scheme_name="token", description="as `triplecast token` printed it")
+bearer = HTTPBearer(auto_error=False, scheme_name="token", description="as `triplecast token` printed it")
 
 
 def hash_token(token: str) -> bytes:
@@ -87,7 +87,7 @@ def allow(scope: str) -> Callable[..., Coroutine[Any, Any, Access]]:
     """A dependency that gives whoever has a token of this scope, or of `ADMIN`. Raises `Problem` 401 and 403."""
 
     async def check(
-        request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)] = None
+        request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)] = None
     ) -> Access:
         tokens = service_of(request).settings.tokens
         access = access_of(tokens, sent.credentials if sent else None)

@@ -1,0 +1,109 @@
+"""The client for an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from typing import Self, TypeVar
+
+import httpx
+
+from triplecast.client import calls
+from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
+from triplecast.client.calls import Lease, Reading, ServiceCall
+from triplecast.client.following import Follower
+from triplecast.errors import ServiceRefused
+
+_Answer = TypeVar("_Answer")
+
+
+class AsyncClient:
+    """`Client`, with methods to await and iterators for ``async for``."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        timeout: float = 60.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, transport=transport)
+        self._sleep = sleep
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def publish(
+        self, data: bytes | str, media_type: str | None = None, graph: str | None = None
+    ) -> RemoteReceipt:
+        return await self._ask(calls.publish(data, media_type, graph))
+
+    async def publish_many(self, documents: Iterable[Mapping[str, str]]) -> list[RemoteReceipt]:
+        return [receipt for call in calls.publish_many(documents) for receipt in await self._ask(call)]
+
+    async def remove(self, graph: str) -> RemoteReceipt | None:
+        return await self._ask(calls.remove(graph))
+
+    async def subscribe(
+        self, text: str, id: str | None = None, lease: Lease = None, **options: object
+    ) -> RemoteSubscription:
+        return await self._ask(calls.subscribe(text, lease, {"id": id, **options}))
+
+    async def subscription(self, id: str, ticket: str | None = None) -> RemoteSubscription:
+        return await self._ask(calls.subscription(id, ticket))
+
+    async def renew(self, id: str, ticket: str | None = None, until: Lease = None) -> str | None:
+        return await self._ask(calls.renew(id, ticket, until))
+
+    async def unsubscribe(self, id: str, ticket: str | None = None) -> None:
+        await self._ask(calls.unsubscribe(id, ticket))
+
+    async def query(self, text: str) -> RemoteAnswer:
+        return await self._ask(calls.query(text))
+
+    async def notifications(
+        self,
+        since: str | int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        ticket: str | None = None,
+    ) -> AsyncIterator[RemoteNotification]:
+        place, has_more, reading = str(since), True, Reading(subscription, owner, ticket)
+        while has_more:
+            page = await self._ask(reading.page(place))
+            for each in page.notifications:
+                yield each
+            place, has_more = page.cursor, page.has_more
+
+    async def follow(
+        self,
+        since: str | int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        ticket: str | None = None,
+    ) -> AsyncIterator[RemoteNotification]:
+        follower = Follower(since, Reading(subscription, owner, ticket))
+        while True:
+            error: Exception | None = None
+            try:
+                call, timeout = follower.connect(self._http.timeout)
+                async with self._http.stream(**call.sent, timeout=timeout) as response:
+                    if response.is_error:
+                        await response.aread()
+                    async for received in call.answer(response).aiter_bytes():
+                        for each in follower.read(received):
+                            yield each
+            except (httpx.TransportError, ServiceRefused) as found:
+                error = found
+            await self._sleep(follower.pause(error))
+
+    async def _ask(self, call: ServiceCall[_Answer]) -> _Answer:
+        return call.answer(await self._http.request(**call.sent))

@@ -1,0 +1,202 @@
+"""Requests to a service, and what its answers mean: values, which `Client` and `AsyncClient` send and receive."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+import httpx
+
+from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription, read_answer
+from triplecast.errors import ServiceRefused
+
+DOCUMENTS_AT_ONCE = 200
+"""Lines of one request of `publish_many`."""
+BYTES_AT_ONCE = 8 << 20
+PAGE = 1000
+"""Notifications of one request."""
+
+Lease = timedelta | float | datetime | str | None
+"""Seconds from now on, or a time."""
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceCall(Generic[_Answer]):
+    """A request to a service, and what reads its answer."""
+
+    method: str
+    path: str
+    read: Callable[[httpx.Response], _Answer]
+    params: Mapping[str, str | int] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes | None = None
+    absent: bool = False
+    """Whether 404 is an answer, too."""
+
+    @property
+    def sent(self) -> dict[str, Any]:
+        """The arguments of ``httpx``."""
+        params, headers = dict(self.params), dict(self.headers)
+        return {"method": self.method, "url": self.path, "params": params, "headers": headers, "content": self.content}
+
+    def answer(self, response: httpx.Response) -> _Answer:
+        """Raises `ServiceRefused`."""
+        return self.read(response if self.absent and response.status_code == 404 else check(response))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Which notifications are read, and by whose right."""
+
+    subscription: str | None
+    owner: str | None
+    ticket: str | None
+
+    def call(
+        self, since: str, accept: str, read: Callable[[httpx.Response], _Answer], **more: int
+    ) -> ServiceCall[_Answer]:
+        params = _given({"since": since, "subscription": self.subscription, "owner": self.owner, **more})
+        return ServiceCall("GET", "/notifications", read, params, {"Accept": accept, **_ticket(self.ticket)})
+
+    def page(self, since: str) -> ServiceCall[RemotePage]:
+        return self.call(since, "application/json", RemotePage.of, limit=PAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePage:
+    """Some notifications, and where the next ones begin."""
+
+    notifications: list[RemoteNotification]
+    cursor: str
+    has_more: bool
+
+    @classmethod
+    def of(cls, response: httpx.Response) -> RemotePage:
+        row = response.json()
+        return cls([*map(RemoteNotification.of, row["notifications"])], row["cursor"], row["more"])
+
+
+def publish(data: bytes | str, media_type: str | None, graph: str | None) -> ServiceCall[RemoteReceipt]:
+    body = data.encode() if isinstance(data, str) else data
+    headers = {} if media_type is None else {"Content-Type": media_type}
+    method = "POST" if graph is None else "PUT"
+    return ServiceCall(method, "/documents", _receipt, _given({"graph": graph}), headers, body)
+
+
+def publish_many(documents: Iterable[Mapping[str, str]]) -> Iterator[ServiceCall[list[RemoteReceipt]]]:
+    """Requests of some documents each, with ``id``, ``media_type`` and ``data``."""
+    lines: list[bytes] = []
+    size = 0
+    for each in documents:
+        lines.append(json.dumps(each).encode() + b"\n")
+        size += len(lines[-1])
+        if len(lines) >= DOCUMENTS_AT_ONCE or size >= BYTES_AT_ONCE:
+            yield _bulk(lines)
+            lines, size = [], 0
+    if lines:
+        yield _bulk(lines)
+
+
+def remove(graph: str) -> ServiceCall[RemoteReceipt | None]:
+    return ServiceCall("DELETE", "/documents", _removal, {"graph": graph}, absent=True)
+
+
+def subscribe(text: str, lease: Lease, options: Mapping[str, object]) -> ServiceCall[RemoteSubscription]:
+    row = {"text": text, "lease": lease_json(lease), **options}
+    return ServiceCall("POST", "/subscriptions", _subscription, {}, _JSON, _json(row))
+
+
+def subscription(id: str, ticket: str | None) -> ServiceCall[RemoteSubscription]:
+    return ServiceCall("GET", _place(id), _subscription, {}, _ticket(ticket))
+
+
+def renew(id: str, ticket: str | None, until: Lease) -> ServiceCall[str | None]:
+    return ServiceCall(
+        "PATCH", _place(id), _expires, {}, {**_JSON, **_ticket(ticket)}, _json({"lease": lease_json(until)})
+    )
+
+
+def unsubscribe(id: str, ticket: str | None) -> ServiceCall[None]:
+    return ServiceCall("DELETE", _place(id), lambda _: None, {}, _ticket(ticket))
+
+
+def query(text: str) -> ServiceCall[RemoteAnswer]:
+    accept = "application/sparql-results+json, application/n-triples"
+    headers = {"Content-Type": "application/sparql-query", "Accept": accept}
+    return ServiceCall("POST", "/sparql", _answer, {}, headers, text.encode())
+
+
+def lease_json(lease: Lease) -> str | float | None:
+    if isinstance(lease, timedelta):
+        return lease.total_seconds()
+    return lease.isoformat() if isinstance(lease, datetime) else lease
+
+
+def check(response: httpx.Response) -> httpx.Response:
+    """The response, where it is no error; its body has been read. Raises `ServiceRefused`."""
+    if response.status_code < 400:
+        return response
+    try:
+        told = response.json()
+        told = told if isinstance(told, dict) else {}
+    except ValueError:
+        told = {}
+    what = ": ".join(str(told[name]) for name in ("title", "detail") if told.get(name))
+    after = response.headers.get("Retry-After", "")
+    seconds = float(after) if after.isdecimal() else None
+    raise ServiceRefused(response.status_code, what or response.reason_phrase, str(told.get("mend", "")), seconds)
+
+
+# ---- inside ---------------------------------------------------------------------------------------------------------
+
+_JSON = {"Content-Type": "application/json"}
+
+
+def _bulk(lines: list[bytes]) -> ServiceCall[list[RemoteReceipt]]:
+    return ServiceCall("POST", "/documents", _receipts, {}, {"Content-Type": "application/x-ndjson"}, b"".join(lines))
+
+
+def _place(id: str) -> str:
+    return f"/subscriptions/{quote(id, safe='')}"
+
+
+def _ticket(ticket: str | None) -> dict[str, str]:
+    return {} if ticket is None else {"Triplecast-Ticket": ticket}
+
+
+def _given(params: Mapping[str, str | int | None]) -> dict[str, str | int]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _json(row: Mapping[str, object]) -> bytes:
+    return json.dumps({name: value for name, value in row.items() if value is not None}).encode()
+
+
+def _receipt(response: httpx.Response) -> RemoteReceipt:
+    return RemoteReceipt.of(response.json())
+
+
+def _receipts(response: httpx.Response) -> list[RemoteReceipt]:
+    return [RemoteReceipt.of(json.loads(line)) for line in response.content.splitlines()]
+
+
+def _removal(response: httpx.Response) -> RemoteReceipt | None:
+    return None if response.status_code == 404 else _receipt(response)
+
+
+def _subscription(response: httpx.Response) -> RemoteSubscription:
+    return RemoteSubscription.of(response.json())
+
+
+def _expires(response: httpx.Response) -> str | None:
+    expires: str | None = response.json()["expires"]
+    return expires
+
+
+def _answer(response: httpx.Response) -> RemoteAnswer:
+    return read_answer(response.headers.get("Content-Type", ""), response.content)

@@ -1,0 +1,120 @@
+"""The client for threads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Self, TypeVar
+
+import httpx
+
+from triplecast.client import calls
+from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
+from triplecast.client.calls import Lease, Reading, ServiceCall
+from triplecast.client.following import Follower
+from triplecast.errors import ServiceRefused
+
+_Answer = TypeVar("_Answer")
+
+
+class Client:
+    """The methods of `Engine`, asked of a service. May be used from any thread.
+
+    Methods raise `ServiceRefused` for what the service refuses, and ``httpx.TransportError`` where it cannot be
+    reached: then what was asked was done or not, and to publish, remove or cancel again does no harm.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        timeout: float = 60.0,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """`url` of the service, as ``http://127.0.0.1:8000``; `token` where it asks for one; `timeout` of an answer in
+        seconds; `sleep` waits between two attempts of `follow`."""
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, transport=transport)
+        self._sleep = sleep
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def publish(self, data: bytes | str, media_type: str | None = None, graph: str | None = None) -> RemoteReceipt:
+        """Publish a document, in the place of the one of its `graph`. One that is rejected as a whole is refused."""
+        return self._ask(calls.publish(data, media_type, graph))
+
+    def publish_many(self, documents: Iterable[Mapping[str, str]]) -> list[RemoteReceipt]:
+        """A receipt for each document, given with its ``id`` (the graph), ``media_type`` and ``data``."""
+        return [receipt for call in calls.publish_many(documents) for receipt in self._ask(call)]
+
+    def remove(self, graph: str) -> RemoteReceipt | None:
+        """Remove the document of `graph`; None where there was none."""
+        return self._ask(calls.remove(graph))
+
+    def subscribe(self, text: str, id: str | None = None, lease: Lease = None, **options: object) -> RemoteSubscription:
+        """Register a query; `options` as `Engine.subscribe` takes them (``language``, ``scope``, ``notify``, …)."""
+        return self._ask(calls.subscribe(text, lease, {"id": id, **options}))
+
+    def subscription(self, id: str, ticket: str | None = None) -> RemoteSubscription:
+        """A live subscription."""
+        return self._ask(calls.subscription(id, ticket))
+
+    def renew(self, id: str, ticket: str | None = None, until: Lease = None) -> str | None:
+        """Give its lease another end, and return that."""
+        return self._ask(calls.renew(id, ticket, until))
+
+    def unsubscribe(self, id: str, ticket: str | None = None) -> None:
+        self._ask(calls.unsubscribe(id, ticket))
+
+    def query(self, text: str) -> RemoteAnswer:
+        """Ask the current documents, as `Engine.query` does."""
+        return self._ask(calls.query(text))
+
+    def notifications(
+        self,
+        since: str | int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        ticket: str | None = None,
+    ) -> Iterator[RemoteNotification]:
+        """The notifications beyond `since` (a sequence, a cursor or a time), page by page to the last."""
+        place, has_more, reading = str(since), True, Reading(subscription, owner, ticket)
+        while has_more:
+            page = self._ask(reading.page(place))
+            yield from page.notifications
+            place, has_more = page.cursor, page.has_more
+
+    def follow(
+        self,
+        since: str | int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        ticket: str | None = None,
+    ) -> Iterator[RemoteNotification]:
+        """The same, and then each one as it is recorded, for ever: it connects again and goes on where it was, also
+        after a restart of the service. Raises `HistoryPruned` where some are gone that were not read, and `InputError`
+        once the subscription has ended."""
+        follower = Follower(since, Reading(subscription, owner, ticket))
+        while True:
+            error: Exception | None = None
+            try:
+                call, timeout = follower.connect(self._http.timeout)
+                with self._http.stream(**call.sent, timeout=timeout) as response:
+                    if response.is_error:
+                        response.read()
+                    for received in call.answer(response).iter_bytes():
+                        yield from follower.read(received)
+            except (httpx.TransportError, ServiceRefused) as found:
+                error = found
+            self._sleep(follower.pause(error))
+
+    def _ask(self, call: ServiceCall[_Answer]) -> _Answer:
+        return call.answer(self._http.request(**call.sent))

@@ -1,0 +1,27 @@
+"""Notifications as CloudEvents 1.0 (CNCF, 2019), JSON format and its batches."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from triplecast.outbox import Notification
+from triplecast.syndication.rows import notification_row
+
+EVENT = "application/cloudevents+json"
+BATCH = "application/cloudevents-batch+json"
+
+
+def cloud_event(told: Notification, service: str = "") -> dict[str, object]:
+    """The event of a notification; its `id` is the notification's. `service` is the address before
+    ``/subscriptions``."""
+    return {
+        "specversion": "1.0",
+        "id": told.id,
+        "source": f"{service}/subscriptions/{quote(told.subscription, safe='')}",
+        "type": f"triplecast.match.{told.change}",
+        "subject": told.publication,
+        "time": told.accepted_at,
+        "datacontenttype": "application/json",
+        "sequence": f"{told.sequence:020d}",
+        "data": notification_row(told),
+    }
