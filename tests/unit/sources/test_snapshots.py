@@ -95,6 +95,10 @@ def test_too_much_missing_at_once_waits_for_a_release(tmp_path: Path) -> None:
         w.server.pages["/all"] = page()
         assert w.poll("/all").removed == 4  # few
         assert listed(w) == set()
+        w.server.pages["/all"] = page(*names)
+        w.poll("/all")
+        w.server.pages["/all"] = page()
+        assert w.poll("/all").withheld == 20  # what was released once is not for ever
 
 
 def test_a_page_that_fails_changes_nothing(tmp_path: Path) -> None:
