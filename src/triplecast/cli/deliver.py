@@ -7,13 +7,17 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from triplecast.cli.inputs import has_journal
 from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import Exit, count_of, print_json, print_text, say
 from triplecast.errors import InputError
 from triplecast.model.printable import printable_name
+
+if TYPE_CHECKING:
+    from triplecast.delivery.sending import MailServer
+    from triplecast.egress import EgressRules
 
 PASSWORD = "TRIPLECAST_SMTP_PASSWORD"
 """The environment variable with the password of the mail server: arguments are seen by all users of a machine."""
@@ -28,11 +32,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="the folder of a run, of a service or of Engine.open")
     parser.add_argument("--once", action="store_true", help="send what is due, and end")
-    parser.add_argument("--private", action="store_true", help="allow this machine and private networks as targets")
-    parser.add_argument("--port", metavar="N", type=int, action="append", help="allow this port of webhooks too")
-    parser.add_argument("--smtp", metavar="URL", help="hand mail in here: smtp://host:587, smtps://host:465")
-    parser.add_argument("--smtp-user", metavar="NAME", help=f"log in there; the password is in {PASSWORD}")
-    parser.add_argument("--mail-from", metavar="ADDRESS", help="the address that mail comes from")
+    add_delivery(parser)
     add_operators(parser)
     parser.set_defaults(run=deliver)
     parser = commands.add_parser(
@@ -63,22 +63,34 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.set_defaults(run=targets)
 
 
+def add_delivery(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where notifications may go."""
+    parser.add_argument("--private", action="store_true", help="allow this machine and private networks as webhooks")
+    parser.add_argument("--webhook-port", metavar="N", type=int, action="append", help="allow webhooks at this port")
+    parser.add_argument("--smtp", metavar="URL", help="hand mail in here: smtp://host:587, smtps://host:465")
+    parser.add_argument("--smtp-user", metavar="NAME", help=f"log in there; the password is in {PASSWORD}")
+    parser.add_argument("--mail-from", metavar="ADDRESS", help="the address that mail comes from")
+
+
+def read_rules(arguments: argparse.Namespace) -> tuple[EgressRules, MailServer | None]:
+    """What the options of `add_delivery` say. Raises `InputError`."""
+    from triplecast.delivery.sending import read_mail_server
+    from triplecast.egress import EgressRules
+
+    password = os.environ.get(PASSWORD, "")
+    mail = read_mail_server(arguments.smtp, arguments.mail_from, arguments.smtp_user, password)
+    return EgressRules(arguments.private, EgressRules().ports | {*(arguments.webhook_port or ())}), mail
+
+
 def deliver(arguments: argparse.Namespace) -> int:
-    from triplecast.delivery.opening import open_delivery
-    from triplecast.delivery.runner import DeliveryRunner
-    from triplecast.delivery.sending import read_mail_server, sender_of, ways_of
-    from triplecast.egress import Egress, EgressRules
-    from triplecast.operators.operator_set import declared_operators
+    from triplecast.delivery.opening import open_runner
+    from triplecast.delivery.sending import ways_of
+    from triplecast.egress import Egress
 
     _check_folder(arguments.folder)
-    mail = read_mail_server(arguments.smtp, arguments.mail_from, arguments.smtp_user, os.environ.get(PASSWORD, ""))
-    egress = Egress(EgressRules(arguments.private, EgressRules().ports | {*(arguments.port or ())}))
-    ways = ways_of(egress.send, mail, commands=True)
-    with open_delivery(arguments.folder, ways) as delivery:
-        journal = delivery.journal
-        operators = declared_operators()
-        sender = sender_of(delivery.deliveries, ways, journal, lambda: operators.with_recorded(journal.operators()))
-        runner = DeliveryRunner(delivery.deliveries, sender)
+    rules, mail = read_rules(arguments)
+    egress = Egress(rules)
+    with open_runner(arguments.folder, egress, ways_of(egress.send, mail, commands=True)) as (runner, _):
         if arguments.once:
             runner.run_once()
             return Exit.DONE

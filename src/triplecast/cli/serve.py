@@ -8,6 +8,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from triplecast.cli.deliver import add_delivery, read_rules
 from triplecast.cli.inputs import is_new_journal
 from triplecast.cli.operators import add_operators, say_faults
 from triplecast.cli.terminal import Exit, print_text, say
@@ -45,6 +46,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=_given("NAME", "").split(),
         help="names by which clients call this server; default: with tokens any, else localhost",
     )
+    add_delivery(parser)
     add_operators(parser)
     parser.set_defaults(run=run)
 
@@ -75,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     elif not is_loopback(arguments.host):
         found = f"{arguments.host} can be reached from other machines, and nobody would be asked who they are"
         raise InputError(found, "make a token with `triplecast token FILE`, and name FILE with --token-file")
-    settings = ServiceSettings(tokens=tokens)
+    rules, mail = read_rules(arguments)
+    settings = ServiceSettings(tokens=tokens, egress=rules, mail=mail)
     if arguments.name or tokens is not None:
         settings = replace(settings, hosts=frozenset(name.lower() for name in arguments.name))
     if is_new_journal(arguments.folder):

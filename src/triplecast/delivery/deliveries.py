@@ -172,15 +172,18 @@ class Deliveries:
 
     # ---- what people change; each call is synced when it returns ----------------------------------------------------
 
+    def delivers_to(self, kind: str) -> bool:
+        return kind in self._kinds
+
     def targets(self, subscription: str | None = None) -> list[Target]:
         """With what was delivered up to now."""
         with self._lock:
             return [each.target for each in self._lives.values() if subscription in (None, each.target.subscription)]
 
-    def dead(self, target: str | None = None) -> list[DeadLetter]:
+    def dead(self, target: str | None = None, limit: int = -1) -> list[DeadLetter]:
         with self._lock:
             self.flush()
-            return self._store.dead(target)
+            return self._store.dead(target, limit=limit)
 
     def put(self, target: Target) -> None:
         """Add a target; one with its id goes on from where it is, with this one's secret and lease."""
@@ -281,7 +284,7 @@ class Deliveries:
             target = replace(target, sequence=max(target.sequence, self._ledger.reached[1]))
         live = self._lives[target.id] = Live(target)
         live.in_flight = in_flight
-        if not self._is_delivered_to(target):
+        if target.disabled or not self.delivers_to(target.kind):
             self._set(live, replace(target, idle=False))
             return live
         self._hearing.add(live)
@@ -289,13 +292,10 @@ class Deliveries:
         self._schedule(live)
         return live
 
-    def _is_delivered_to(self, target: Target) -> bool:
-        return not target.disabled and target.kind in self._kinds
-
     def _schedule(self, live: Live) -> None:
         """Have a target looked at when it may be sent to, if it has work."""
         target = live.target
-        if live.in_flight or not self._is_delivered_to(target):
+        if live.in_flight or target.disabled or not self.delivers_to(target.kind):
             return
         if live.has_work:
             if live.has_jumped(self._clock()):
@@ -325,9 +325,10 @@ class Deliveries:
             return [Attempt(live.target, first(live.feed.queue, _TOGETHER[live.target.kind]), None, now)]
         found = read_one(self._outbox, letter.epoch, letter.sequence)
         attempt = Attempt(live.target, [] if found is None else [found], letter, now)
-        if found is None:
-            self.settle(attempt, AttemptOutcome(FAILED, "it has been pruned from the outbox"))
-        return [] if found is None else [attempt]
+        if found is not None:
+            return [attempt]
+        self.settle(attempt, AttemptOutcome(FAILED, "it has been pruned from the outbox"))
+        return []
 
     def _fail(self, live: Live, notifications: Sequence[Notification], outcome: AttemptOutcome, now: int) -> None:
         target = live.failed(outcome, now, self._chance)

@@ -9,6 +9,7 @@ from triplecast.journal import JournalFile
 from triplecast.model.operators import OperatorSet
 from triplecast.model.printable import json_line, printable, printable_name, shortened
 from triplecast.outbox import Notification
+from triplecast.syndication.rows import head_row, notification_row
 
 MOST_BYTES = 1 << 20
 """Of a message, unless it is one of many rows: then these are left out, and it says where they are."""
@@ -27,26 +28,10 @@ def with_definitions(
 
 def row_of(notification: Notification) -> dict[str, object]:
     """The object that `triplecast notifications --json` prints."""
-    row = _head_of(notification)
-    if len(notification.json) > MOST_BYTES:
-        return row | {"omitted": f"the rows take {len(notification.json)} bytes; read them by the cursor"}
-    return row | notification.recorded.row()
-
-
-def _head_of(notification: Notification) -> dict[str, object]:
-    return {
-        "sequence": notification.sequence,
-        "cursor": str(notification.cursor),
-        "id": notification.id,
-        "change": notification.change,
-        "publication": notification.publication,
-        "version": notification.version,
-        "position": notification.position,
-        "registration": notification.registration,
-        "subscription": notification.subscription,
-        "owner": notification.owner,
-        "accepted_at": notification.accepted_at,
-    }
+    if len(notification.json) <= MOST_BYTES:
+        return notification_row(notification)
+    found = f"the rows take {len(notification.json)} bytes; read them by the cursor"
+    return head_row(notification) | {"omitted": found}
 
 
 def webhook_body(notification: Notification) -> bytes:

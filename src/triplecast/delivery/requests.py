@@ -8,8 +8,9 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 
 from triplecast.delivery.deliveries import Deliveries
-from triplecast.delivery.target import COMMAND, DeadLetter, Destination, Target, read_destination
-from triplecast.errors import InputError
+from triplecast.delivery.target import COMMAND, WEBHOOK, WEBSUB, DeadLetter, Destination, Target, read_destination
+from triplecast.egress import read_url
+from triplecast.errors import EgressRefused, InputError
 from triplecast.journal import Clock, JournalFile, system_clock, time_text
 from triplecast.model.subscription import Registration
 from triplecast.outbox import Cursor, OutboxReader
@@ -29,8 +30,11 @@ class TargetRequests:
         outbox: OutboxReader,
         clock: Clock = system_clock,
         randomness: Callable[[int], bytes] = os.urandom,
+        check: Callable[[str], object] = read_url,
     ) -> None:
+        """`check` raises `EgressRefused` for a URL that nothing may be sent to."""
         self.deliveries = deliveries
+        self._check = check
         self._journal = journal
         self._outbox = outbox
         self._clock = clock
@@ -61,25 +65,66 @@ class TargetRequests:
         state = self._outbox.state
         return Cursor(state.epoch, state.sequence)
 
-    def add(self, registration: Registration, destination: Destination, since: Cursor, position: int) -> Target:
-        """Deliver what is recorded of a registration after a cursor, of publications after a position. Raises
-        `InputError` where it has as many targets as it may have."""
-        subscription = registration.subscription
-        if len(self.deliveries.targets(subscription.name)) >= TARGETS_EACH:
-            raise InputError(f"{subscription.name} has {TARGETS_EACH} targets already", "remove one of them first")
-        now = self._clock()
+    def now(self) -> int:
+        return self._clock()
+
+    def random_token(self) -> str:
+        """256 bits, as letters and digits, hyphens and underscores."""
+        return urlsafe_b64encode(self._randomness(32)).decode().rstrip("=")
+
+    def registration(self, number: int) -> Registration:
+        """Raises `InputError` for one that has ended."""
+        found = self._journal.registration(number)
+        if found is None or found.removed is not None:
+            raise InputError("the subscription has ended", "subscribe again")
+        return found
+
+    def read(self, delivery: object, administrator: bool) -> Destination:
+        """What somebody asks for. Raises `InputError`, also for what this deliverer does not deliver to."""
+        destination = read_destination(delivery, self._randomness, administrator)
+        if not self.deliveries.delivers_to(destination.kind):
+            raise InputError(f"{destination.kind} is not delivered to here", "use a webhook, or ask the administrator")
+        if destination.kind == WEBHOOK:
+            try:
+                self._check(destination.address)
+            except EgressRefused as refusal:
+                raise InputError(f"the webhook cannot be used: {refusal.reason}", refusal.hint) from None
+        return destination
+
+    def add_now(
+        self, registration: Registration, destination: Destination, most: int = TARGETS_EACH, id: str | None = None
+    ) -> Target:
+        """Deliver what comes of a live registration from now on. Raises what `add` raises."""
+        return self.add(registration, destination, self.cursor(), self._journal.head(), most, id)
+
+    def add(
+        self,
+        registration: Registration,
+        destination: Destination,
+        since: Cursor,
+        position: int,
+        most: int = TARGETS_EACH,
+        id: str | None = None,
+    ) -> Target:
+        """Deliver what is recorded of a registration after a cursor, of publications after a position; a target with
+        this `id` is renewed. Raises `InputError` where there would be more than `most` of its kind."""
+        subscription, kind = registration.subscription, destination.kind
+        there = self.deliveries.targets(subscription.name)
+        others = [each.id for each in there if (each.kind == WEBSUB) == (kind == WEBSUB)]
+        if len(others) >= most and id not in others:
+            raise InputError(f"{subscription.name} has {most} targets already", "remove one of them first")
         target = Target(
-            id=f"t-{urlsafe_b64encode(self._randomness(12)).decode()}",
+            id=id or f"t-{self.random_token()[:16]}",
             subscription=subscription.name,
             registration=int(registration.id),
             source=registration.source,
-            kind=destination.kind,
+            kind=kind,
             address=destination.address,
             secret=destination.secret,
             every=destination.every,
             topic=destination.topic,
             expires=destination.expires,
-            created_at=now,
+            created_at=self._clock(),
             position=position,
             epoch=since.epoch,
             sequence=since.sequence,
@@ -95,11 +140,11 @@ class TargetRequests:
         registration = self._journal.live_registration(name)
         if registration is None:
             raise InputError(f"no subscription {name!r} is live", "`triplecast subscriptions DIR` lists those that are")
-        destination = read_destination(fields.get("delivery"), self._randomness, administrator=True)
+        destination = self.read(fields.get("delivery"), administrator=True)
         if fields.get("since") == "start":
             target = self.add(registration, destination, self.cursor()._replace(sequence=0), 0)
         else:
-            target = self.add(registration, destination, self.cursor(), self._journal.head())
+            target = self.add_now(registration, destination)
         return shown(target) | ({"secret": target.secret} if target.secret else {})
 
     def _list(self, fields: Fields) -> Answer:

@@ -13,22 +13,43 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 
+from triplecast.delivery.hub import Hub
+from triplecast.delivery.requests import TargetRequests
 from triplecast.engine import Engine
 from triplecast.errors import TriplecastError
-from triplecast.service import documents, feeds, health, notifications, problems, receipts, sparql, subscriptions
+from triplecast.service import (
+    delivery,
+    documents,
+    feeds,
+    health,
+    notifications,
+    problems,
+    receipts,
+    sparql,
+    subscriptions,
+    websub,
+)
 from triplecast.service.guard import Guard
 from triplecast.service.problems import Problem
 from triplecast.service.settings import ServiceSettings
 from triplecast.service.state import ServiceState
 
-ROUTERS = (documents.router, notifications.router, feeds.router, subscriptions.router, sparql.router, health.router)
+ROUTERS = tuple(
+    each.router for each in (documents, notifications, feeds, websub, delivery, subscriptions, sparql, health)
+)
 """A path of one comes before those of later ones: ``/subscriptions/{id}`` takes ids with slashes."""
 _SCHEMAS = {"Problem": problems.SCHEMA, "Receipt": receipts.SCHEMA, "Reject": receipts.REJECT_SCHEMA}
 
 
-def create_app(engine: Engine, settings: ServiceSettings | None = None) -> FastAPI:
-    """The service of one engine, which stays the caller's to close, after the application has ended."""
-    state = ServiceState(engine, settings or ServiceSettings())
+def create_app(
+    engine: Engine,
+    settings: ServiceSettings | None = None,
+    targets: TargetRequests | None = None,
+    hub: Hub | None = None,
+) -> FastAPI:
+    """The service of one engine, which stays the caller's to close, after the application has ended; likewise what
+    delivers to its `targets`, and its `hub`."""
+    state = ServiceState(engine, settings or ServiceSettings(), targets, hub)
 
     @asynccontextmanager
     async def live(_: FastAPI) -> AsyncIterator[None]:

@@ -29,7 +29,7 @@ router = APIRouter(tags=["feeds"], responses=RESPONSES)
 
 ENTRIES = 100
 """Of one page of a feed."""
-_WRITTEN: Mapping[str, tuple[str, Callable[[FeedHead, Sequence[Notification]], bytes]]] = MappingProxyType(
+WRITTEN: Mapping[str, tuple[str, Callable[[FeedHead, Sequence[Notification]], bytes]]] = MappingProxyType(
     {"atom": (ATOM, atom_feed), "json": (JSON_FEED, json_feed)}
 )
 _NONE = Problem(404, "there is no such feed", mend="ask for its address again: GET /subscriptions/ID/feed")
@@ -85,7 +85,7 @@ async def read_json_feed(request: Request, state: State, id: str, key: Key = "",
 
 async def _feed(request: Request, state: State, id: str, key: str, before: int | None, form: str) -> Response:
     engine, source = state.engine, state.notifications
-    found = await state.call(partial(_opened, engine, id, key))
+    found = await state.call(partial(open_feed, engine, id, key))
     told = await state.call(partial(_latest, source, found, before))
     tag = f'"{told[0].sequence if told else 0}-{told[-1].sequence if told else 0}"'
     headers = {"ETag": tag, "Cache-Control": "private, max-age=60", "Referrer-Policy": "no-referrer"}
@@ -101,12 +101,13 @@ async def _feed(request: Request, state: State, id: str, key: str, before: int |
         address=address + urlencode(own),
         updated=told[0].accepted_at if told else engine.serving.subscribed_at(found),
         older=None if older is None else address + urlencode(older),
+        hub=None if state.hub is None else f"{request.base_url}hub",
     )
-    media_type, write = _WRITTEN[form]
+    media_type, write = WRITTEN[form]
     return Response(await state.call(partial(write, head, told)), 200, headers, media_type)
 
 
-def _opened(engine: Engine, id: str, key: str) -> LiveSubscription:
+def open_feed(engine: Engine, id: str, key: str) -> LiveSubscription:
     """The live subscription whose feed a key opens. One `Problem` 404 for an unknown id and for a wrong key: a guess
     learns nothing."""
     try:

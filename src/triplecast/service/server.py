@@ -7,18 +7,23 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
 
+from triplecast.delivery.opening import open_runner
+from triplecast.delivery.sending import ways_of
+from triplecast.delivery.target import WEBSUB
+from triplecast.egress import Egress
 from triplecast.engine import Engine
 from triplecast.errors import InputError
 from triplecast.registry.control import ControlServer
 from triplecast.service.app import create_app
 from triplecast.service.guard import LOG
 from triplecast.service.settings import ServiceSettings
+from triplecast.service.websub import open_hub, websub_way
 
 GRACE_SECONDS = 20
 """How long requests that are under way may take at the end."""
@@ -36,7 +41,13 @@ def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Ca
         opened.callback(control.close)
         engine.serving.announce(str(control.address))
         _log_to_stderr()
-        app = create_app(engine, settings)
+        egress = Egress(settings.egress)
+        ways = ways_of(egress.send, settings.mail, commands=True) | {WEBSUB: websub_way(engine, egress)}
+        runner, targets = opened.enter_context(open_runner(folder, egress, ways))
+        opened.callback(runner.stop)
+        runner.start()
+        hub = opened.enter_context(closing(open_hub(engine, egress, targets)))
+        app = create_app(engine, settings, targets, hub)
         config = uvicorn.Config(
             app,
             log_config=None,

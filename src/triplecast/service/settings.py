@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from ipaddress import ip_address
 
+from triplecast.delivery.sending import MailServer
+from triplecast.egress import EgressRules
 from triplecast.ingest.gate import GATE
 
 HOST, PORT = "127.0.0.1", 8000
@@ -60,6 +62,9 @@ class ServiceSettings:
     query_rows: int = 100_000
     query_bytes: int = 64 << 20
     """Of an answer as it is sent."""
+    egress: EgressRules = field(default_factory=EgressRules)
+    """Where webhooks may be."""
+    mail: MailServer | None = None
     idempotency: timedelta = field(default=timedelta(days=1))
     """How long the answer to a request with an ``Idempotency-Key`` is kept."""
 

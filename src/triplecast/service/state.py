@@ -11,6 +11,8 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
 
+from triplecast.delivery.hub import Hub
+from triplecast.delivery.requests import TargetRequests
 from triplecast.engine import Engine
 from triplecast.service.idempotency import KeptAnswers
 from triplecast.service.metrics import Metrics
@@ -54,8 +56,12 @@ class ServiceState:
     Threads that publish at once share a transaction and its sync (`engine.publishing`).
     """
 
-    def __init__(self, engine: Engine, settings: ServiceSettings) -> None:
+    def __init__(
+        self, engine: Engine, settings: ServiceSettings, targets: TargetRequests | None, hub: Hub | None
+    ) -> None:
         self.engine = engine
+        self.targets, self.hub = targets, hub
+        """None where nothing is delivered."""
         self.settings = settings
         self.notifications = engine.serving.notifications()
         self.tail = Tail(self.notifications)

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from triplecast.delivery.requests import TargetRequests
 from triplecast.engine import Engine, Subscribed
 from triplecast.errors import InputError
 from triplecast.model.subscription import FOREVER, LONGEST_NAME, read_lease
@@ -20,6 +21,7 @@ from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.settings import ADMIN, Access
 from triplecast.service.sparql import DIRECT
 from triplecast.service.state import State
+from triplecast.service.target_rows import NewTarget, TargetRow, destination_of, needed_targets, row_of
 from triplecast.service.tokens import CanRead, CanSubscribe
 
 router = APIRouter(tags=["subscriptions"], responses=RESPONSES)
@@ -60,6 +62,7 @@ class NewSubscription(_Strict):
     owner: str | None = Field(
         None, min_length=1, max_length=LONGEST_NAME, description="that of the token, if one is sent"
     )
+    delivery: NewTarget | None = None
 
 
 class Renewal(_Strict):
@@ -82,6 +85,7 @@ class SubscribedRow(BaseModel):
     cost: str
     registration: int
     matches: int
+    delivery: TargetRow | None = None
 
 
 class SubscriptionRow(BaseModel):
@@ -130,20 +134,21 @@ class ExplanationRows(BaseModel):
     explanations: list[dict[str, Any]]
 
 
-def _body(model: type[BaseModel], *texts: str) -> dict[str, Any]:
+def body_of(model: type[BaseModel], *texts: str) -> dict[str, Any]:
     """The description of a body that a route reads itself."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     content = {"application/json": {"schema": schema}, **{each: {"schema": {"type": "string"}} for each in texts}}
     return {"requestBody": {"required": True, "content": content}}
 
 
-@router.post("/subscriptions", status_code=201, openapi_extra=_body(NewSubscription, *_TEXTS))
+@router.post("/subscriptions", status_code=201, openapi_extra=body_of(NewSubscription, *_TEXTS))
 async def subscribe(request: Request, response: Response, state: State, access: CanSubscribe) -> SubscribedRow:
     """Register a query, as text or in JSON. What matches from then on is recorded for it."""
     async with state.body(request, state.settings.request_bytes) as data:
-        wanted = _read(NewSubscription, request, data, _TEXTS)
+        wanted = read_body(NewSubscription, request, data, _TEXTS)
     owner = _owner(access, wanted.owner)
-    found = await state.write(partial(_subscribe, state.engine, wanted, owner))
+    targets = None if wanted.delivery is None else needed_targets(state.targets)
+    found, target = await state.write(partial(_subscribe_to, state.engine, targets, wanted, owner))
     response.headers["Location"] = f"/subscriptions/{_quoted(found.id)}"
     return SubscribedRow(
         id=found.id,
@@ -153,6 +158,7 @@ async def subscribe(request: Request, response: Response, state: State, access: 
         cost=found.cost,
         registration=found.registration,
         matches=len(found.matches),
+        delivery=target,
     )
 
 
@@ -170,11 +176,11 @@ async def list_subscriptions(
     return SubscriptionPage(subscriptions=[_row(each) for each in page.subscriptions], after=page.after)
 
 
-@router.post("/preview", openapi_extra=_body(PreviewRequest, *_TEXTS))
+@router.post("/preview", openapi_extra=body_of(PreviewRequest, *_TEXTS))
 async def preview(request: Request, state: State, access: CanRead) -> PreviewRow:
     """What a subscription would have matched among the newest publications. Nothing is registered."""
     async with state.body(request, state.settings.request_bytes) as data:
-        wanted = _read(PreviewRequest, request, data, _TEXTS)
+        wanted = read_body(PreviewRequest, request, data, _TEXTS)
     return await state.write(partial(_preview, state.engine, wanted))
 
 
@@ -199,11 +205,11 @@ async def read_subscription(state: State, access: CanSubscribe, id: str, ticket:
     return _row(await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket))))
 
 
-@router.patch("/subscriptions/{id:path}", openapi_extra=_body(Renewal))
+@router.patch("/subscriptions/{id:path}", openapi_extra=body_of(Renewal))
 async def renew(request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> RenewedRow:
     """Give its lease another end."""
     async with state.body(request, state.settings.request_bytes) as data:
-        wanted = _read(Renewal, request, data, ())
+        wanted = read_body(Renewal, request, data, ())
     lease = FOREVER if wanted.lease == "forever" else wanted.lease
     read_lease(lease)
     expires = await state.write(partial(_renew, state.engine, id, access, needed_ticket(access, ticket), lease))
@@ -220,6 +226,19 @@ async def cancel(state: State, access: CanSubscribe, id: str, ticket: Ticket = N
 
 
 # ---- on threads -----------------------------------------------------------------------------------------------------
+
+
+def _subscribe_to(
+    engine: Engine, targets: TargetRequests | None, wanted: NewSubscription, owner: str | None
+) -> tuple[Subscribed, TargetRow | None]:
+    """Its target, if it is to have one, gets what it matches from the beginning."""
+    if targets is None or wanted.delivery is None:
+        return _subscribe(engine, wanted, owner), None
+    destination, since = destination_of(targets, wanted.delivery), targets.cursor()
+    found = _subscribe(engine, wanted, owner)
+    registration = targets.registration(found.registration)
+    target = targets.add(registration, destination, since, found.registration - 1)
+    return found, row_of(target, with_secret=True)
 
 
 def _subscribe(engine: Engine, wanted: NewSubscription, owner: str | None) -> Subscribed:
@@ -285,7 +304,7 @@ def _explain(
 # ---- reading requests -----------------------------------------------------------------------------------------------
 
 
-def _read(model: type[_Model], request: Request, data: bytes, texts: tuple[str, ...]) -> _Model:
+def read_body(model: type[_Model], request: Request, data: bytes, texts: tuple[str, ...]) -> _Model:
     """The body as a model; of one of the media types `texts`, its one field ``text``. Raises `Problem`."""
     media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     try:

@@ -7,6 +7,11 @@ from triplecast.outbox import Notification
 
 def notification_row(told: Notification) -> dict[str, object]:
     """What `OutboxReader.json_lines` writes of it."""
+    return head_row(told) | told.recorded.row()
+
+
+def head_row(told: Notification) -> dict[str, object]:
+    """The same without its rows."""
     return {
         "sequence": told.sequence,
         "cursor": str(told.cursor),
@@ -19,5 +24,4 @@ def notification_row(told: Notification) -> dict[str, object]:
         "subscription": told.subscription,
         "owner": told.owner,
         "accepted_at": told.accepted_at,
-        **told.recorded.row(),
     }

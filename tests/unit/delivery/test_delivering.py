@@ -259,7 +259,7 @@ def test_the_command_line_adds_delivers_lists_and_replays(tmp_path: Path, capsys
         assert "port" in capsys.readouterr().out
         assert main(["targets", folder, "enable", made["target"]]) == 0
         capsys.readouterr()
-        assert main(["deliver", folder, "--once", "--private", "--port", str(there.port)]) == 0
+        assert main(["deliver", folder, "--once", "--private", "--webhook-port", str(there.port)]) == 0
         assert len(there.requests) == 1
     assert main(["targets", folder, "disable", made["target"]]) == 0
     assert "1 delivered  disabled: by hand" in capsys.readouterr().out

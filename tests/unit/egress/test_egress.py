@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 import socket
 import ssl
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -277,3 +279,14 @@ def test_messages_show_no_secret_of_a_url() -> None:
     with pytest.raises(EgressRefused) as refused:
         Egress().check("http://127.0.0.1/hook/secret?token=secret")
     assert "secret" not in str(refused.value)
+
+
+def test_forbidden_urls_cause_no_packet() -> None:
+    command = ["unshare", "-n", sys.executable, "-m", "tests.unit.egress.packets"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0 and any(each in done.stderr for each in ("unshare", "RTNETLINK", "'ip'")):
+        pytest.skip("no network namespace can be made here")
+    counted = json.loads(done.stdout)
+    assert counted["urls"] >= 500
+    assert counted["forbidden"] == 0
+    assert counted["allowed"] > 0

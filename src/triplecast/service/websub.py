@@ -1,0 +1,106 @@
+"""A WebSub hub for the feeds of subscriptions: readers are told what is new, and need not ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse, Response
+
+from triplecast.delivery.attempt import Attempt, AttemptOutcome, Deliver
+from triplecast.delivery.hub import FeedContent, Hub, HubAnswer, distribute
+from triplecast.delivery.requests import TargetRequests
+from triplecast.egress import Egress
+from triplecast.engine import Engine
+from triplecast.model.subscription import Registration
+from triplecast.outbox import Notification
+from triplecast.registry.listing import LiveSubscription
+from triplecast.service.feeds import WRITTEN, open_feed
+from triplecast.service.problems import RESPONSES, Problem
+from triplecast.service.state import State
+from triplecast.syndication.feed import FeedHead
+
+router = APIRouter(tags=["feeds"], responses=RESPONSES)
+
+FORM = "application/x-www-form-urlencoded"
+FORM_BYTES = 16 << 10
+FIELDS = 20
+_PLACE = "/subscriptions/"
+_FORM = {"requestBody": {"required": True, "content": {FORM: {"schema": {"type": "string"}}}}}
+
+
+@router.post("/hub", status_code=202, openapi_extra=_FORM, response_class=PlainTextResponse)
+async def hub(request: Request, state: State) -> Response:
+    """Subscribe a callback to a feed, or unsubscribe it (W3C WebSub). It needs the feed's address, a secret."""
+    if state.hub is None:
+        raise Problem(409, "this service is no hub", "it delivers nothing", "serve a folder")
+    async with state.body(request, FORM_BYTES) as data:
+        form = _read_form(data)
+    answer: HubAnswer = await state.call(partial(state.hub.request, form))
+    return PlainTextResponse(answer.text + "\n", answer.status)
+
+
+def _read_form(data: bytes) -> dict[str, str]:
+    """The last of each field. Raises `Problem` 400."""
+    try:
+        found = parse_qs(data.decode("ascii"), max_num_fields=FIELDS, errors="strict")
+    except ValueError as error:
+        raise Problem(400, "the form cannot be read", str(error), f"send {FORM}") from None
+    return {name: values[-1] for name, values in found.items()}
+
+
+def open_hub(engine: Engine, egress: Egress, requests: TargetRequests) -> Hub:
+    """To be closed."""
+
+    def find(topic: str) -> Registration | None:
+        found = find_topic(engine, topic)
+        return None if found is None else requests.registration(found[0].registration)
+
+    return Hub(egress, requests, find)
+
+
+def find_topic(engine: Engine, topic: str) -> tuple[LiveSubscription, str] | None:
+    """The subscription whose feed has this address, and the feed's form; None for another address."""
+    parts = urlsplit(topic)
+    place, found, name = parts.path.rpartition("/feed.")
+    _, is_there, id = place.partition(_PLACE)
+    key = parse_qs(parts.query).get("key", [""])[0]
+    if not found or not is_there or name not in WRITTEN:
+        return None
+    try:
+        return open_feed(engine, unquote(id), key), name
+    except Problem:
+        return None
+
+
+def websub_way(engine: Engine, egress: Egress) -> Deliver:
+    """Sends new entries to callbacks, as long as the feed has the address that they subscribed to."""
+
+    def deliver(attempt: Attempt) -> AttemptOutcome:
+        return distribute(egress, hub_of(attempt.target.topic), partial(_render, engine), attempt)
+
+    return deliver
+
+
+def hub_of(topic: str) -> str:
+    """The address of the hub of a feed."""
+    return f"{topic.partition(_PLACE)[0]}/hub"
+
+
+def _render(engine: Engine, topic: str, notifications: Sequence[Notification]) -> FeedContent | None:
+    found = find_topic(engine, topic)
+    if found is None:
+        return None
+    subscription, form = found
+    media_type, write = WRITTEN[form]
+    told = [*reversed(notifications)]
+    head = FeedHead(
+        id=f"urn:triplecast:feed:{engine.serving.feed_name(subscription)}",
+        title=subscription.id,
+        address=topic,
+        updated=told[0].accepted_at,
+        hub=hub_of(topic),
+    )
+    return FeedContent(media_type, write(head, told))
