@@ -102,6 +102,7 @@ def test_a_relay_that_is_killed_leaves_nothing_out_and_repeats_nothing(
     check_each_once(broker, topic, tmp_path)
 
 
+@pytest.mark.slow
 def test_brokers_that_restart_hold_notifications_up(broker: Broker, topics: Topics, tmp_path: Path) -> None:
     topic = topics[1]
     kafka = Kafka(broker.address, notifications=topic)

@@ -167,6 +167,7 @@ def test_an_older_copy_of_the_folder_is_refused(broker: Broker, topics: Topics, 
     take_all(kafka, tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_brokers_that_restart_and_partitions_that_are_added(
     broker: Broker, topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

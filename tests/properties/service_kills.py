@@ -89,7 +89,7 @@ class Writer:
 
     def write(self, url: str) -> None:
         """Until the server is gone."""
-        with httpx.Client(base_url=url, trust_env=False) as client:
+        with httpx.Client(base_url=url, trust_env=False, timeout=120) as client:
             while True:
                 self.sent += 1
                 graph = f"a:{self.number}-{self.chance.randrange(5)}"
@@ -141,7 +141,7 @@ def check_kills(lives: int, folder: Path, seed: int) -> int:
     writers = [Writer(number, random.Random(f"{seed} {number}")) for number in range(WRITERS)]
     for life in range(lives + 1):
         served = Served(folder)
-        with httpx.Client(base_url=served.url, trust_env=False) as client:
+        with httpx.Client(base_url=served.url, trust_env=False, timeout=120) as client:
             if life == 0:
                 wanted = {"text": "SELECT ?o { <a:s> <a:p> ?o }", "lease": "forever", "notify": "every"}
                 assert client.post("/subscriptions", json=wanted).status_code == 201

@@ -26,7 +26,7 @@ def put(client: httpx.Client, number: int, text: str) -> httpx.Response:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_serves_and_ends_in_order(tmp_path: Path, number: int) -> None:
     served = Served(tmp_path / "folder")
-    with httpx.Client(base_url=served.url, trust_env=False) as client:
+    with httpx.Client(base_url=served.url, trust_env=False, timeout=120) as client:
         assert put(client, 1, "one").status_code == 201
         assert client.get("/readyz").json()["position"] == 1
     assert served.end(number) == 0
@@ -53,7 +53,7 @@ def test_other_machines_are_served_with_tokens_alone(
     assert re.fullmatch(r"[\w-]{43}", token)
     served = Served(tmp_path / "folder", "--token-file", tokens)
     url = served.url.replace("0.0.0.0", "127.0.0.1")
-    with httpx.Client(base_url=url, trust_env=False) as client:
+    with httpx.Client(base_url=url, trust_env=False, timeout=120) as client:
         assert client.get("/metrics").status_code == 401
         assert client.get("/metrics", headers={"Authorization": f"Bearer {token}"}).status_code == 200
     assert served.end(signal.SIGTERM) == 0
