@@ -17,7 +17,7 @@ _ROW_BYTES = 400
 _NONE: deque[NotificationLine] = deque()
 
 
-class Wanted(NamedTuple):
+class WantedRows(NamedTuple):
     """Which notifications a reader gets: those of all that is given."""
 
     subscription: str | None = None
@@ -65,7 +65,7 @@ class RecentRows:
             while self._bytes > self._most_bytes and len(self._rows) > 1:
                 self._drop()
 
-    def after(self, place: Cursor, wanted: Wanted) -> Sequence[NotificationLine] | None:
+    def after(self, place: Cursor, wanted: WantedRows) -> Sequence[NotificationLine] | None:
         """The rows beyond a place that are wanted, in order; None where the outbox has to be asked."""
         if place.epoch != self.end.epoch or place.sequence < self._begins:
             return None

@@ -9,7 +9,7 @@ from triplecast.engine.serving import NotificationSource
 from triplecast.errors import InputError
 from triplecast.outbox import Cursor, Notification
 from triplecast.outbox.json_lines import NotificationLine
-from triplecast.outbox.recent_rows import Wanted
+from triplecast.outbox.recent_rows import WantedRows
 
 MOST_ROWS = 1_000
 MOST_BYTES = 4 << 20
@@ -36,7 +36,7 @@ class NotificationPage(NamedTuple):
     lost: str
 
 
-def read_rows(source: NotificationSource, place: Cursor | int, wanted: Wanted, limit: int = MOST_ROWS) -> RowPage:
+def read_rows(source: NotificationSource, place: Cursor | int, wanted: WantedRows, limit: int = MOST_ROWS) -> RowPage:
     """Where rows are missing, the page begins with the first that is there."""
 
     def rows(start: Cursor | int) -> Iterator[NotificationLine]:
@@ -47,7 +47,7 @@ def read_rows(source: NotificationSource, place: Cursor | int, wanted: Wanted, l
 
 
 def read_notifications(
-    source: NotificationSource, place: Cursor | int, wanted: Wanted, limit: int = MOST_ROWS
+    source: NotificationSource, place: Cursor | int, wanted: WantedRows, limit: int = MOST_ROWS
 ) -> NotificationPage:
     def rows(start: Cursor | int) -> Iterator[Notification]:
         found = source.outbox.notifications(start, None, wanted.subscription, wanted.owner, source.definitions())

@@ -18,7 +18,7 @@ from triplecast.errors import InputError
 from triplecast.model.subscription import LONGEST_NAME
 from triplecast.outbox import Cursor, Notification
 from triplecast.outbox.following import read_place
-from triplecast.outbox.recent_rows import Wanted
+from triplecast.outbox.recent_rows import WantedRows
 from triplecast.service.negotiation import choose
 from triplecast.service.notification_pages import MOST_ROWS, read_notifications, read_rows
 from triplecast.service.problems import RESPONSES, Problem
@@ -59,20 +59,20 @@ async def _reader(
     owner: Name = None,
     ticket: Ticket = None,
     sent: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)] = None,
-) -> Wanted:
+) -> WantedRows:
     """What a ticket opens, which is the notifications of one registration; without one, what a token does. Raises
     `Problem`."""
     if ticket is not None:
         if subscription is None:
             raise Problem(400, "a ticket opens one subscription", mend="name it: ?subscription=ID")
         found = await state.call(partial(find_subscription, state.engine, subscription, EVERYTHING, ticket))
-        return Wanted(subscription, owner, found.registration)
+        return WantedRows(subscription, owner, found.registration)
     access = await allow("read")(request, sent)
     if access.owner is None or ADMIN in access.scopes:
-        return Wanted(subscription, owner)
+        return WantedRows(subscription, owner)
     if owner not in (None, access.owner):
         raise Problem(403, "these are another owner's notifications", mend="leave the owner out")
-    return Wanted(subscription, access.owner)
+    return WantedRows(subscription, access.owner)
 
 
 _HEADERS = {
@@ -108,7 +108,7 @@ _READ: dict[int | str, dict[str, Any]] = {
 async def get_notifications(
     request: Request,
     state: State,
-    wanted: Annotated[Wanted, Depends(_reader)],
+    wanted: Annotated[WantedRows, Depends(_reader)],
     since: Annotated[
         str, Query(max_length=64, description="a sequence, a cursor, a time with a zone, or `now`; exclusive")
     ] = "0",
@@ -149,7 +149,7 @@ class _Page(NamedTuple):
     lost: str
 
 
-def _read_page(source: NotificationSource, form: str, place: Cursor | int, wanted: Wanted, limit: int) -> _Page:
+def _read_page(source: NotificationSource, form: str, place: Cursor | int, wanted: WantedRows, limit: int) -> _Page:
     if form in _WRITTEN:
         told = read_notifications(source, place, wanted, limit)
         body = _WRITTEN[form](told.notifications)
@@ -159,7 +159,7 @@ def _read_page(source: NotificationSource, form: str, place: Cursor | int, wante
     return _Page(body, page.end, page.is_last, not page.rows and page.is_last, page.lost)
 
 
-def _is_live(state: ServiceState, wanted: Wanted, ticket: str | None) -> bool:
+def _is_live(state: ServiceState, wanted: WantedRows, ticket: str | None) -> bool:
     """Whether a stream that a ticket opened may go on."""
     if ticket is None or wanted.subscription is None:
         return True

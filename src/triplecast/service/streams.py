@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from triplecast.outbox import Cursor
 from triplecast.outbox.json_lines import NotificationLine
-from triplecast.outbox.recent_rows import Wanted
+from triplecast.outbox.recent_rows import WantedRows
 from triplecast.service.notification_pages import RowPage, read_rows
 from triplecast.service.problems import Problem
 from triplecast.service.state import ServiceState
@@ -37,7 +37,7 @@ class NotificationStream(Response):
         self,
         state: ServiceState,
         place: Cursor | int,
-        wanted: Wanted,
+        wanted: WantedRows,
         is_live: Callable[[], bool],
     ) -> None:
         """`is_live` is asked on a thread, now and then."""

@@ -12,7 +12,7 @@ from triplecast.engine.serving import NotificationSource
 from triplecast.errors import InputError, TriplecastError
 from triplecast.outbox import Cursor
 from triplecast.outbox.json_lines import NotificationLine
-from triplecast.outbox.recent_rows import RecentRows, Wanted
+from triplecast.outbox.recent_rows import RecentRows, WantedRows
 
 LOOK_SECONDS = 0.5
 """Between two looks where nobody says that something was recorded."""
@@ -83,11 +83,11 @@ class Tail:
         """Something may have been recorded. From any thread."""
         self._nudged.set()
 
-    def after(self, place: Cursor, wanted: Wanted) -> Sequence[NotificationLine] | None:
+    def after(self, place: Cursor, wanted: WantedRows) -> Sequence[NotificationLine] | None:
         """The rows beyond a place, up to `end`; None where that is further back than is kept."""
         return self._recent.after(place, wanted)
 
-    async def wait(self, place: Cursor, wanted: Wanted, seconds: float) -> None:
+    async def wait(self, place: Cursor, wanted: WantedRows, seconds: float) -> None:
         """Until there may be something beyond a place, the tail has ended, or the `seconds` are over."""
         if self._ended or self._loop is None or self._recent.after(place, wanted) != []:
             return

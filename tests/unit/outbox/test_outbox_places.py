@@ -11,7 +11,7 @@ import pytest
 from outbox_samples import batch, names
 
 from triplecast.outbox import Outbox, OutboxBatch
-from triplecast.outbox.recent_rows import RecentRows, Wanted
+from triplecast.outbox.recent_rows import RecentRows, WantedRows
 
 SEED = int(os.environ.get("TRIPLECAST_SEED", "0"))
 
@@ -93,7 +93,7 @@ def test_recent_rows_are_those_of_the_outbox_or_none(seed: int) -> None:
             assert kept.end == some[-1].cursor
             for _ in range(5):
                 place = rng.choice(every[: at + 1]).cursor
-                wanted = Wanted(
+                wanted = WantedRows(
                     rng.choice((None, "s1", "s2", "s9")),
                     rng.choice((None, "owner1", "owner3")),
                     rng.choice((None, 1, 2)),
@@ -103,7 +103,7 @@ def test_recent_rows_are_those_of_the_outbox_or_none(seed: int) -> None:
                 assert found is None or found == expected
                 if place >= some[0].cursor:
                     assert found is not None or kept._most_bytes < sum(len(each.line) + 400 for each in some)
-        assert kept.after(start._replace(epoch=start.epoch + 1), Wanted()) is None
+        assert kept.after(start._replace(epoch=start.epoch + 1), WantedRows()) is None
         assert kept._bytes <= max(kept._most_bytes, max((len(each.line) + 400 for each in kept._rows), default=0))
 
 
@@ -116,9 +116,9 @@ def test_a_gap_or_another_epoch_forgets_what_was_before() -> None:
     kept = RecentRows(rows[0].cursor)
     kept.extend(rows[1:3])
     kept.extend(rows[4:5])
-    assert kept.after(rows[1].cursor, Wanted()) is None
-    assert kept.after(rows[3].cursor, Wanted()) == [rows[4]]
+    assert kept.after(rows[1].cursor, WantedRows()) is None
+    assert kept.after(rows[3].cursor, WantedRows()) == [rows[4]]
     later = rows[5]._replace(cursor=rows[5].cursor._replace(epoch=9))
     kept.extend([later])
-    assert kept.after(rows[3].cursor, Wanted()) is None
-    assert kept.after(later.cursor, Wanted()) == []
+    assert kept.after(rows[3].cursor, WantedRows()) is None
+    assert kept.after(later.cursor, WantedRows()) == []

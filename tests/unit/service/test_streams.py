@@ -21,7 +21,7 @@ from tests.unit.service.served import served
 from triplecast import Engine
 from triplecast.client.events import EventReader, StreamEvent
 from triplecast.outbox import Cursor
-from triplecast.outbox.recent_rows import Wanted
+from triplecast.outbox.recent_rows import WantedRows
 from triplecast.service import streams
 from triplecast.service.settings import ServiceSettings
 from triplecast.service.state import ServiceState
@@ -87,7 +87,7 @@ def test_what_is_recorded_between_history_and_the_live_stream_comes_once(
         gates.at("after the page")
         return found
 
-    async def waiting(self: Tail, place: Cursor, wanted: Wanted, seconds: float) -> None:
+    async def waiting(self: Tail, place: Cursor, wanted: WantedRows, seconds: float) -> None:
         gates.at("before waiting")
         await wait(self, place, wanted, seconds)
         gates.at("as it is woken")
@@ -98,7 +98,7 @@ def test_what_is_recorded_between_history_and_the_live_stream_comes_once(
     async def scene() -> list[StreamEvent]:
         state = ServiceState(engine, ServiceSettings())
         state.start()
-        wanted = Wanted("titles", None, subscribed.registration)
+        wanted = WantedRows("titles", None, subscribed.registration)
         frames = streams.NotificationStream(state, 0, wanted, lambda: True)._frames()
         reader, seen = EventReader(), list[StreamEvent]()
         last = threading.Timer(0.4, publish, (engine, 9999))
@@ -137,7 +137,7 @@ def test_a_heartbeat_never_passes_over_what_was_recorded_while_it_was_made(
                     time.sleep(0.001)
             return True
 
-        frames = streams.NotificationStream(state, 0, Wanted("titles"), is_live)._frames()
+        frames = streams.NotificationStream(state, 0, WantedRows("titles"), is_live)._frames()
         reader, seen = EventReader(), list[StreamEvent]()
         async for received in frames:
             seen += reader.read(received)
