@@ -77,7 +77,9 @@ def match(
     known = read_taxonomy_files(paths_of(taxonomy), broader) if paths_of(taxonomy) else None
     carried = carry_subscriptions(subscriptions, called, dataset, known, read_schema_files(paths_of(schema)))
     now = None if publications.isStreaming else read_clock(system_clock)
-    matching = RowMatching(carried, check_schedule(schedule), dataset, None if split is None else read_split(split), now)
+    matching = RowMatching(
+        carried, check_schedule(schedule), dataset, None if split is None else read_split(split), now
+    )
     return documents.mapInArrow(partial(match_batches, matching), _DDL)
 
 
