@@ -12,7 +12,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from triplecast.errors import InputError
-from triplecast.spark.tables import TABLES, FolderTable, NotificationTable, Offset, Wanted, check_folder
+from triplecast.spark.tables import TABLES, FolderTable, NotificationTable, Offset, PushedDown, check_folder
 from triplecast.spark.writing import BatchPublisher, StreamPublisher
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ class _Options:
         return NotificationTable(changes=True)
 
     @property
-    def wanted(self) -> Wanted:
-        return Wanted(self._of.get("subscription"), self._of.get("owner"))
+    def wanted(self) -> PushedDown:
+        return PushedDown(self._of.get("subscription"), self._of.get("owner"))
 
     @property
     def rows_per_trigger(self) -> int:
@@ -163,7 +163,7 @@ class FilteringReader(TableReader):
             return
         for each in filters:
             column = each.attribute[0] if isinstance(each, EqualTo) and len(each.attribute) == 1 else None
-            if column in Wanted._fields and isinstance(each.value, str) and getattr(self._wanted, column) is None:
+            if column in PushedDown._fields and isinstance(each.value, str) and getattr(self._wanted, column) is None:
                 self._wanted = self._wanted._replace(**{column: each.value})
             else:
                 yield each

@@ -32,7 +32,7 @@ class Offset(NamedTuple):
     """The last row's sequence or position."""
 
 
-class Wanted(NamedTuple):
+class PushedDown(NamedTuple):
     """What is pushed down: only notifications of this subscription and this owner, where one is given."""
 
     subscription: str | None = None
@@ -50,7 +50,7 @@ class FolderTable(Protocol):
     def head(self, folder: Path) -> Offset:
         """Where it ends now."""
 
-    def read(self, folder: Path, after: Offset, upto: int, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def read(self, folder: Path, after: Offset, upto: int, wanted: PushedDown) -> Iterator[pa.RecordBatch]:
         """Yield the rows beyond `after` up to `upto`, in order."""
 
 
@@ -71,7 +71,7 @@ class NotificationTable:
             state = outbox.state
             return Offset(state.epoch, state.sequence)
 
-    def read(self, folder: Path, after: Offset, upto: int, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def read(self, folder: Path, after: Offset, upto: int, wanted: PushedDown) -> Iterator[pa.RecordBatch]:
         from triplecast.outbox import Cursor, OutboxReader
 
         with OutboxReader.read_only(folder) as outbox:
@@ -105,7 +105,7 @@ class PublicationTable:
         with Journal.read_only(folder) as journal:
             return Offset(0, journal.head())
 
-    def read(self, folder: Path, after: Offset, upto: int, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def read(self, folder: Path, after: Offset, upto: int, wanted: PushedDown) -> Iterator[pa.RecordBatch]:
         start = after.number
         with Journal.read_only(folder) as journal:
             while found := journal.documents(start, upto, ROWS_AT_ONCE, BYTES_AT_ONCE):
@@ -144,7 +144,7 @@ class UndecidedTable:
         with OutboxReader.read_only(folder) as outbox:
             return Offset(0, outbox.progress)
 
-    def read(self, folder: Path, after: Offset, upto: int, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def read(self, folder: Path, after: Offset, upto: int, wanted: PushedDown) -> Iterator[pa.RecordBatch]:
         from triplecast.outbox import OutboxReader
 
         with OutboxReader.read_only(folder) as outbox:
@@ -234,5 +234,5 @@ def _type(publication: Publication) -> str:
     return _NQUADS if publication.dataset else _NTRIPLES
 
 
-def _is_wanted(wanted: Wanted, subscription: str, owner: str | None) -> bool:
+def _is_wanted(wanted: PushedDown, subscription: str, owner: str | None) -> bool:
     return wanted.subscription in (None, subscription) and wanted.owner in (None, owner)

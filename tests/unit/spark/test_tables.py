@@ -19,9 +19,9 @@ import pyarrow as pa
 import triplecast
 from triplecast.errors import InputError
 from triplecast.model.subscription import FOREVER
-from triplecast.spark.tables import TABLES, FolderTable, NotificationTable, Offset, Wanted, check_folder
+from triplecast.spark.tables import TABLES, FolderTable, NotificationTable, Offset, PushedDown, check_folder
 
-EVERYTHING = Wanted()
+EVERYTHING = PushedDown()
 GRAPHS = [f"urn:g:{number}" for number in range(4)]
 
 
@@ -44,7 +44,7 @@ def made(folder: Path, seed: int, documents: int = 60) -> None:
             engine.publish("\n".join(lines), media_type="text/turtle", graph=graph)
 
 
-def read(folder: Path, table: FolderTable, random: Random | None = None, wanted: Wanted = EVERYTHING) -> pa.Table:
+def read(folder: Path, table: FolderTable, random: Random | None = None, wanted: PushedDown = EVERYTHING) -> pa.Table:
     """All rows, in parts that are cut anywhere."""
     head = table.head(folder)
     cuts = [0, head.number]
@@ -70,7 +70,7 @@ def test_parts_are_the_whole(tmp_path: Path, seed: int) -> None:
         assert [(row["sequence"], row["id"], row["bindings"], row["owner"], row["change"]) for row in rows] == [
             (each.sequence, each.id, each.json, each.owner, each.change) for each in told
         ]
-        some = read(tmp_path, TABLES["notifications"], wanted=Wanted(owner="bob")).to_pylist()
+        some = read(tmp_path, TABLES["notifications"], wanted=PushedDown(owner="bob")).to_pylist()
         assert [row["id"] for row in some] == [each.id for each in engine.notifications(owner="bob")]
 
 
