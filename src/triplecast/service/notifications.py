@@ -67,7 +67,7 @@ async def _reader(
             raise Problem(400, "a ticket opens one subscription", mend="name it: ?subscription=ID")
         found = await state.call(partial(find_subscription, state.engine, subscription, EVERYTHING, ticket))
         return Wanted(subscription, owner, found.registration)
-    access = await allow("read")(request, state, sent)
+    access = await allow("read")(request, sent)
     if access.owner is None or ADMIN in access.scopes:
         return Wanted(subscription, owner)
     if owner not in (None, access.owner):
