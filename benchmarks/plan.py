@@ -15,6 +15,7 @@ from benchmarks.scenarios.fulltext import measure_fulltext
 from benchmarks.scenarios.indexes import index_workload
 from benchmarks.scenarios.matching import measure_matching
 from benchmarks.scenarios.mixed import measure_mixed
+from benchmarks.scenarios.partition import measure_partition
 from benchmarks.scenarios.pipeline import measure_pipeline
 from benchmarks.scenarios.readers import measure_readers
 from benchmarks.scenarios.registering import (
@@ -61,7 +62,7 @@ DEFAULT_PARTS: tuple[str, ...] = (
 )
 DEFAULT_PARTS += ("fulltext", "taxonomy", "spark", "following", "dropped")
 """In the order of `plan_runs`."""
-PARTS = (*DEFAULT_PARTS, "tenmillion")
+PARTS = (*DEFAULT_PARTS, "partition", "tenmillion")
 """With those that run only where they are named: they take long."""
 QUICK_PARTS: tuple[str, ...] = ("scan", "templates", "realtail", "alerts", "same", "stars")
 QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "storing", "repository", "standing")
@@ -112,6 +113,7 @@ def _plan_whole(root: Path, large: bool) -> list[tuple[str, Run]]:
     plan += [("realtail", partial(measure_workload, "realtail", size, PUBLICATIONS)) for size in tail[1:]]
     plan += [("mixed", partial(measure_mixed, size, PUBLICATIONS)) for size in tail]
     plan += [("skew", partial(measure_skew, size, PUBLICATIONS)) for size in tail]
+    plan += [("partition", partial(measure_partition, size)) for size in tail]
     plan += [
         ("replaced", partial(measure_replaced, "realtail", largest, PUBLICATIONS, REPLACED_SECONDS)),
         ("subscribing", partial(measure_subscribing, "realtail", largest)),
@@ -147,6 +149,7 @@ def _plan_quick(root: Path) -> list[tuple[str, Run]]:
     plan += [
         ("mixed", partial(measure_mixed, QUICK_SIZE, QUICK_PUBLICATIONS)),
         ("skew", partial(measure_skew, QUICK_SIZE, QUICK_PUBLICATIONS, crowd=QUICK_SIZE // 10)),
+        ("partition", partial(measure_partition, QUICK_SIZE)),
         ("replaced", partial(measure_replaced, "realtail", QUICK_SIZE, QUICK_PUBLICATIONS, 3.0)),
         ("subscribing", partial(measure_subscribing, "realtail", QUICK_SIZE)),
         ("storing", partial(measure_stored, QUICK_SIZE)),

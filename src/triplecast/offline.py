@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.errors import InputError
 from triplecast.evaluate import Evaluator
-from triplecast.index import IndexWriter
+from triplecast.index import IndexWriter, Snapshot
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.document import cut_groups
 from triplecast.ingest.inbox import LINES, distinct_paths, scan_inbox
@@ -26,7 +26,7 @@ from triplecast.model.publication import Draft, Position, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators.asking import Asker, ask_pieces
 from triplecast.operators.operator_set import Declared, operator_set
-from triplecast.partition import SLICES, Partitioner, Routing, check_partition, match_shards
+from triplecast.partition import SLICES, Partition, Partitioner, Routing, check_partition, match_shards
 from triplecast.registry.admission import Admitted
 from triplecast.results import Recorded
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy
@@ -112,24 +112,74 @@ def match_documents(
     so many shards, by the first batch. Raises `InputError` for an unknown one."""
     check_partition(strategy, shards)
     called = operator_set(operators)
-    registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
-    snapshot = IndexWriter().apply(registrations, (), len(registrations), compiler=SubscriptionCompiler(called))
-    versions = Versions(len(registrations), clock)
-    taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
-    asker = Asker(schedule=check_schedule(schedule), operators=called)
-    routing, partition = Routing(), None
-    with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator, called) as matcher, closing(asker):
+    snapshot = index_subscriptions(admitted.subscriptions, called, IndexWriter())
+    versions = Versions(len(admitted.subscriptions), clock)
+    matching = match_whole(snapshot) if strategy == SLICES else match_in_shards(snapshot, strategy, shards)
+    with closing(OfflineStages(called, schedule)) as stages:
+        yield from stages.match(matching, documents, versions.accept, taxonomy)
+
+
+def index_subscriptions(subscriptions: Sequence[Subscription], operators: OperatorSet, index: IndexWriter) -> Snapshot:
+    """Publish the snapshot of subscriptions at positions 1, 2, …"""
+    registrations = [Registration(RegistrationId(i), each) for i, each in enumerate(subscriptions, 1)]
+    return index.apply(registrations, (), len(registrations), compiler=SubscriptionCompiler(operators))
+
+
+MatchPieces: TypeAlias = Callable[
+    [Matcher, Sequence[Publication], Taxonomies], Iterator[tuple[Sequence[Publication], MatchedBatch]]
+]
+"""What matches publications, in pieces as those of `Matcher.match_pieces`."""
+
+
+def match_whole(snapshot: Snapshot) -> MatchPieces:
+    return lambda matcher, publications, taxonomies: matcher.match_pieces(snapshot, publications, taxonomies)
+
+
+def match_in_shards(snapshot: Snapshot, strategy: str, shards: int) -> MatchPieces:
+    """By shards of the snapshot, which the first publications say how to cut."""
+    routing = Routing()
+    partitions: list[Partition] = []
+
+    def match(
+        matcher: Matcher, publications: Sequence[Publication], taxonomies: Taxonomies
+    ) -> Iterator[tuple[Sequence[Publication], MatchedBatch]]:
+        if not partitions:
+            partitions.append(Partitioner(strategy, shards, publications, taxonomies).partition(snapshot))
+        return match_shards(matcher, routing, partitions[0], publications, taxonomies)
+
+    return match
+
+
+class OfflineStages:
+    """The stages that documents go through, with their processes: for one thread at a time, until it is closed."""
+
+    def __init__(self, operators: OperatorSet, schedule: str = SCHEDULE) -> None:
+        self._operators = operators
+        self._parser = Parser()
+        self._evaluator = Evaluator()
+        self._matcher = Matcher(self._evaluator, operators)
+        self._asker = Asker(schedule=check_schedule(schedule), operators=operators)
+
+    def match(
+        self,
+        matching: MatchPieces,
+        documents: Iterable[Document | Reject],
+        accept: Callable[[Sequence[Draft]], list[Publication]],
+        taxonomy: Taxonomy = NO_TAXONOMY,
+    ) -> Iterator[MatchedDocuments]:
+        """Match documents in their order, a batch at a time; `accept` gives their drafts versions and positions."""
+        taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
         for batch in cut_batches(documents):
-            drafts, rejects, warnings = parse_batch(parser, batch)
-            publications = versions.accept(drafts)
-            if strategy == SLICES:
-                pieces = matcher.match_pieces(snapshot, publications, taxonomies)
-            else:
-                partition = partition or Partitioner(strategy, shards, publications, taxonomies).partition(snapshot)
-                pieces = match_shards(matcher, routing, partition, publications, taxonomies)
-            for of, matched in ask_pieces(matcher, asker, pieces, taxonomies):
-                yield MatchedDocuments(tuple(of), matched, tuple(rejects), tuple(warnings), called)
+            drafts, rejects, warnings = parse_batch(self._parser, batch)
+            pieces = matching(self._matcher, accept(drafts), taxonomies)
+            for of, matched in ask_pieces(self._matcher, self._asker, pieces, taxonomies):
+                yield MatchedDocuments(tuple(of), matched, tuple(rejects), tuple(warnings), self._operators)
                 rejects, warnings = [], []
+
+    def close(self) -> None:
+        """End their processes."""
+        for part in (self._asker, self._matcher, self._parser, self._evaluator):
+            part.close()
 
 
 def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:

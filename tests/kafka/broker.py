@@ -79,7 +79,7 @@ class Broker:
         self._config = folder / "server.properties"
         text = _PROPERTIES.format(port=self.port, controller=controller, data=folder / "data")
         self._config.write_text(text)
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode().replace("-", "A")
         format = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._config)]
         subprocess.run([self._java, *FLAGS, "-cp", self._path, *format], check=True, capture_output=True)
         self._process: subprocess.Popen[bytes] | None = None
@@ -151,6 +151,14 @@ class Broker:
             producer.poll(0)
         if producer.flush(60) or failed:
             raise RuntimeError(failed[:1])
+
+    def committed(self, topic: str, group: str) -> int:
+        """The offset of a group in partition 0 of a topic."""
+        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+        asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])
+        (found,) = self.admin.list_consumer_group_offsets([asked])[group].result(30).topic_partitions
+        return int(found.offset)
 
     def read(self, topic: str, partitions: int = 1) -> list[Any]:
         """All committed records of a topic, by partition."""

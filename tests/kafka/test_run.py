@@ -22,7 +22,7 @@ from triplecast.registry.files import load_subscriptions
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 Told = tuple[str, int, str | None, str]
 
 

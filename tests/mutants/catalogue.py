@@ -32,6 +32,7 @@ RECORDS = ("tests/unit/journal/test_subscription_blocks.py",)
 STORE = ("tests/unit/repository/test_store.py",)
 QUERIED = ("tests/unit/repository/test_query_store.py",)
 CACHED = ("tests/unit/repository/test_repository.py",)
+TOLD = ("tests/properties/test_told.py",)
 STANDING = ("tests/properties/test_standing.py", "tests/unit/engine/test_standing_costs.py")
 
 
@@ -790,6 +791,34 @@ MUTANTS: tuple[Mutant, ...] = (
         "            subjects |= self._concerned(changed)\n",
         "            subjects |= changed\n",
         STANDING,
+    ),
+    Mutant(
+        "the-earlier-row-is-the-later-one",
+        "telling/conditions.py",
+        "for name, term in before.items()}}",
+        "for name, term in after.items()}}",
+        TOLD,
+    ),
+    Mutant(
+        "conditions-of-updates-not-asked-of-first-versions",
+        "telling/telling.py",
+        "yield Told(events[-1].position, self._kept(found))",
+        "yield Told(events[-1].position, found)",
+        TOLD,
+    ),
+    Mutant(
+        "conditions-of-updates-not-asked-in-repository-scope",
+        "engine/answers.py",
+        "return hold_to_conditions(told, conditions) if conditions else told",
+        "return told",
+        TOLD,
+    ),
+    Mutant(
+        "what-is-alike-is-named-as-before-whatever-it-refers-to",
+        "ingest/canonical.py",
+        "        key = (names, tuple(map(len, groups)), quads)\n",
+        "        key = (tuple(map(len, groups)), len(quads))\n",
+        ("tests/unit/ingest/test_descriptions.py",),
     ),
     Mutant(
         "a-term-that-no-document-has-is-any-term",

@@ -32,6 +32,7 @@ from triplecast.cli import (
     show,
     sources,
     subscriptions,
+    taxonomy,
 )
 from triplecast.cli.terminal import Exit, say
 from triplecast.errors import InputError, TriplecastError
@@ -51,6 +52,7 @@ COMMANDS = (
     sources,
     deliver,
     schema,
+    taxonomy,
     show,
     operators,
     doctor,
@@ -81,6 +83,7 @@ EXAMPLES = MappingProxyType(
         "deliver": "triplecast deliver news --once",
         "targets": "triplecast targets news add rail.rq --webhook https://example.org/hook",
         "schema": "triplecast schema catalogue schema.ttl",
+        "taxonomy": "triplecast taxonomy catalogue themes.ttl --broader",
         "show": "triplecast show feed.atom",
         "operators": "triplecast operators --operators boats",
         "doctor": "triplecast doctor",

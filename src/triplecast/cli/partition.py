@@ -16,5 +16,9 @@ def add_partition(parser: argparse.ArgumentParser) -> None:
         help="match slices of the publications by the whole index, or cut the index into shards (default: %(default)s)",
     )
     parser.add_argument(
-        "--shards", metavar="N", type=int, default=1, help="cut the index into N shards (default: %(default)s)"
+        "--shards",
+        metavar="N",
+        type=int,
+        default=1,
+        help="cut the index into N shards, but for slices (default: %(default)s)",
     )

@@ -72,7 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
     if bool(arguments.what) == (arguments.action in _ALONE):
         wrong = "takes nothing else" if arguments.what else "takes something"
         raise InputError(f"`sources {arguments.action}` {wrong}", "see `triplecast sources --help`")
-    if is_new_journal(arguments.folder) and arguments.action in ("add", "import"):
+    if is_new_journal(arguments.folder) and not arguments.dry_run:
+        if arguments.action not in ("add", "import"):
+            raise InputError(f"{arguments.folder} holds no journal", "name the folder of Engine.open, or add a source")
         make_folder(arguments.folder)
         Journal.open(arguments.folder).close()
         say(f"{arguments.folder} held no journal: a new one is made there")
@@ -207,11 +209,12 @@ def poll(arguments: argparse.Namespace) -> int:
     with _open_poller(arguments) as poller:
         if not poller.sources.sources():
             say(f"{arguments.folder} has no source: add one with `triplecast sources {arguments.folder} add URL`")
-        while True:
-            polled = poller.poll(tell=lambda each: _print(each, arguments.json))
-            if arguments.once:
-                return _exit_of(polled)
+        if arguments.once:
+            return _exit_of(poller.poll(tell=lambda each: _print(each, arguments.json)))
+        poller.start(lambda each: _print(each, arguments.json))
+        while poller.fault is None:
             sleep(LOOK_EVERY)
+        raise poller.fault
 
 
 @contextmanager

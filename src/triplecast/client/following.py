@@ -33,7 +33,7 @@ class Follower:
         """The request that goes on from where the reader is, and how long each part of its answer may take."""
         self._events = EventReader(self._place)
         call = self._reading.call(self._place, "text/event-stream", check)
-        return call, httpx.Timeout(timeout, read=SILENT_SECONDS)
+        return call, httpx.Timeout(connect=timeout.connect, read=SILENT_SECONDS, write=timeout.write, pool=timeout.pool)
 
     def read(self, received: bytes) -> Iterator[RemoteNotification]:
         """Yield the notifications that end in what was received. Raises `HistoryPruned`, and `InputError` once the

@@ -8,7 +8,7 @@ sleep. Threads that parsed for themselves would only take the interpreter from e
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
@@ -22,7 +22,7 @@ from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.ingest.ahead import parse_ahead
 from triplecast.ingest.document import checked_documents, cut_groups
 from triplecast.ingest.harmless import may_be_harmless
-from triplecast.journal import BYTES_AT_ONCE, Dropped, Journal
+from triplecast.journal import BYTES_AT_ONCE, Dropped, FileState, Journal
 from triplecast.languages.roots import read_roots
 from triplecast.registry.registry import Refusal, Registry, Subscribed
 
@@ -99,14 +99,18 @@ class Publishing:
             (receipt,) = self._commit(parsed, Findings())
         return receipt
 
-    def many(self, documents: Iterable[Document]) -> Iterator[list[Receipt]]:
-        """Yield the receipts of one group of documents after the other."""
-        store = Findings().store
+    def many(
+        self, documents: Iterable[Document], source: Callable[[int], Mapping[str, FileState]] = lambda taken: {}
+    ) -> Iterator[list[Receipt]]:
+        """Yield the receipts of one group of documents after the other. `source`: what the journal notes of where they
+        come from, in the transaction that has the first so many of them."""
+        store, taken = Findings().store, 0
         groups = cut_groups(map(read_roots, checked_documents(documents)), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE)
         for group, parsed in parse_ahead(self._parser, groups):
             with self._lock:
                 self._registry.check_documents(group)
-                receipts = self._commit(parsed, Findings(store))
+                taken += len(group)
+                receipts = self._commit(parsed, Findings(store), source(taken))
             yield receipts
 
     def removed(self, dropped: Dropped) -> Receipt:
@@ -207,11 +211,13 @@ class Publishing:
             each.is_harmful = parsed is None
         return [each.parsed for each in group if each.parsed is not None]
 
-    def _commit(self, parsed: Sequence[ParsedDocument], outcome: Findings) -> list[Receipt]:
+    def _commit(
+        self, parsed: Sequence[ParsedDocument], outcome: Findings, sources: Mapping[str, FileState] | None = None
+    ) -> list[Receipt]:
         self.match_accepted()
         drafts = [draft for result in parsed for draft in result.drafts]
         rejects = [reject for result in parsed for reject in result.rejects]
-        acceptance = self._journal.commit_documents(drafts, rejects)
+        acceptance = self._journal.commit_documents(drafts, rejects, sources)
         owed, self._owed = self._owed, outcome
         self._matching.follow(outcome)
         self._owed = owed

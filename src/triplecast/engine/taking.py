@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from threading import RLock
 
+from triplecast.crash_points import reach
 from triplecast.engine.opened import Opened
 from triplecast.engine.publishing import Publishing
+from triplecast.ingest import Document
 from triplecast.journal import FileState, Journal, PartChange, ReplicatedRecord
 from triplecast.match import Matcher
 from triplecast.model.answers import OperatorResult
@@ -53,6 +56,22 @@ class Taking:
             self._publishing.match_accepted()
             self._journal.commit_changes(changes, sources, gone)
             self._publishing.match_accepted()
+
+    def batch(self, documents: Iterable[Document], source: str, number: int) -> None:
+        """Publish the documents of batch `number` of a source, each once, though a process was killed and the batch
+        comes again: how far it was taken is noted with the documents. Batches come in the order of their numbers, and
+        one that comes again has the same documents in the same order."""
+        self._opened.check()
+        known = self._journal.sources().get(source)
+        following, taken = (0, 0) if known is None else (known.size, known.mtime_ns)
+        if following > number:
+            return
+        taken = taken if following == number else 0
+        left = islice(documents, taken, None)
+        for _ in self._publishing.many(left, lambda more: {source: FileState(number, taken + more, b"", "accepted")}):
+            reach("taking.group-taken")
+        with self._lock:
+            self._journal.commit_documents((), (), {source: FileState(number + 1, 0, b"", "accepted")})
 
     def subscriptions(
         self, wanted: Sequence[Subscription], ended: Sequence[str], within: str

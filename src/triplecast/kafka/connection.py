@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from triplecast.errors import InputError, PipelineFailed
 from triplecast.model.extras import how_to_install
@@ -28,6 +29,7 @@ _OURS = frozenset(
 )
 """Settings on which it depends that nothing is lost or repeated."""
 
+_Answer = TypeVar("_Answer")
 _MUTE = {"log_level": 0}
 
 
@@ -165,6 +167,21 @@ def describe_topic(kafka: Kafka, name: str, seconds: float = PATIENCE) -> Topic:
     id = str(described.topic_id)
     unknown = {"", "None", "AAAAAAAAAAAAAAAAAAAAAA"}
     return Topic(b"" if id in unknown else id.encode(), tuple(sorted(each.id for each in described.partitions)))
+
+
+def insist(call: Callable[[float], _Answer], what: str, topic: str) -> _Answer:
+    """Return what `call` does, which is given the seconds left; after a broker's restart some answers take a while.
+
+    Raises InputError where `PATIENCE` did not help, and what `refuse_lasting` does."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return call(max(0.1, until - time.monotonic()))
+        except import_client().KafkaException as error:
+            refuse_lasting(error.args[0], topic)
+            if time.monotonic() > until:
+                raise InputError(f"{what} of {topic}: {describe(error)}", "see whether its brokers run") from error
+            time.sleep(0.2)
 
 
 def error_of(error: BaseException) -> Any:

@@ -16,12 +16,12 @@ from typing import Any
 from triplecast.errors import InputError, StorageFault
 from triplecast.journal import JournalFile
 from triplecast.kafka.connection import (
-    PATIENCE,
     Kafka,
     Topic,
     describe,
     describe_topic,
     import_client,
+    insist,
     make_consumer,
     refuse_lasting,
 )
@@ -128,13 +128,7 @@ class TopicReader:
     def _check_journal(self, journal: JournalFile) -> None:
         """Refuse a journal that ends before the last position that Kafka was told (semantics 9.1)."""
         partitions = [self._client.TopicPartition(self._name, p) for p in self._topic.partitions]
-        try:
-            committed = self._consumer.committed(partitions, PATIENCE)
-        except self._client.KafkaException as error:
-            refuse_lasting(error.args[0], self._name)
-            raise InputError(
-                f"Kafka does not say how far the folder has come: {describe(error)}", "try again"
-            ) from error
+        committed = insist(lambda left: self._consumer.committed(partitions, left), "how far its group is", self._name)
         told = [int(each.metadata) for each in committed if each.offset >= 0 and (each.metadata or "").isdecimal()]
         head = journal.head()
         if max(told, default=0) > head:
@@ -169,18 +163,10 @@ class TopicReader:
         return max(low, known.size)
 
     def _watermarks(self, partition: int) -> tuple[int, int]:
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                at = self._client.TopicPartition(self._name, partition)
-                low, high = self._consumer.get_watermark_offsets(at, max(0.1, until - time.monotonic()))
-                return int(low), int(high)
-            except self._client.KafkaException as error:
-                refuse_lasting(error.args[0], self._name)
-                if time.monotonic() > until:
-                    problem = f"partition {partition} of {self._name} is not to be read: {describe(error)}"
-                    raise InputError(problem, "see whether its brokers run") from error
-                time.sleep(0.2)  # its leader is being chosen
+        at = self._client.TopicPartition(self._name, partition)
+        what = f"where partition {partition} ends"
+        low, high = insist(lambda left: self._consumer.get_watermark_offsets(at, left), what, self._name)
+        return int(low), int(high)
 
     def _look_for_partitions(self) -> None:
         if time.monotonic() - self._looked < DESCRIBED_SECONDS:

@@ -18,6 +18,7 @@ from triplecast.index import Removals, Segment, Snapshot
 from triplecast.index.file import ArrayFile, Sole, read_arrays, read_mark, write_arrays
 from triplecast.index.snapshot import open_segment, read_checked, read_removals, write_checked, write_removals
 from triplecast.index.writer import MANIFESTS_KEPT
+from triplecast.partition.items import mark_shards
 from triplecast.partition.routing import Router
 from triplecast.partition.shards import Partitioner, SegmentCut
 
@@ -175,7 +176,7 @@ class ShardFolder:
         routers, always = [], 0
         for cut in manifest.cuts:
             if cut.router is None:
-                always |= sum(1 << shard for shard, part in enumerate(cut.parts) if part is not None)
+                always |= mark_shards(cut.parts)
             else:
                 entries = self._open(cut.router.entries)
                 self._check(cut.router.leads)

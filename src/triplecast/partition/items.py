@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -86,3 +87,9 @@ def join_leads(entry: I32, shard: I32, entries: int) -> I64:
     known = entry >= 0
     np.bitwise_or.at(leads, entry[known], np.int64(1) << shard[known].astype(np.int64))
     return leads
+
+
+def mark_shards(parts: Sequence[object]) -> int:
+    """The bits of the shards that have a part, as a signed number of 64 bits."""
+    bits = sum(1 << shard for shard, part in enumerate(parts) if part is not None)
+    return bits - (1 << 64) if bits >> 63 else bits

@@ -56,7 +56,7 @@ class Summaries:
     def add(self, quads: bytes, matched: int) -> None:
         """Unite a publication that matched so many subscriptions with the most similar summary, as long as there is one
         that is similar enough."""
-        summary = PublicationSummary(frozenset(quads.splitlines()), matched)
+        summary = PublicationSummary(frozenset(quads.split(b"\n")[:-1]), matched)
         while (other := self._most_similar(summary.lines)) is not None:
             found = self._take(other)
             summary = PublicationSummary(summary.lines & found.lines, summary.weight + found.weight)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from triplecast.index import Segment
 from triplecast.kernels.build import Items
 from triplecast.kernels.layout import F64, I32, I64
 from triplecast.partition.items import Assignment, FiledItems, RoutedItems, chunk_items, join_leads, place_subscriptions
-from triplecast.partition.routing import Router, build_router
 
-CHUNK = 64
-"""Items that stay together of a structure, or of an anchor that is cut."""
-HEAVY = 4
-"""An anchor with more than one in so many of a mean shard's load or bytes is cut."""
+CHUNK = 16
+"""Items of one structure that stay together."""
+PIECES = 16
+"""An anchor with more than one in so many of a mean shard's load or bytes is cut into pieces of at most that."""
 ONE_BY_ONE = 256
 """Heaviest units, for each shard, that go to the lightest shard one by one; the rest is dealt in rounds."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -30,35 +27,31 @@ def mix(numbers: I64) -> I64:
 
 
 def assign_by_hash(segment: Segment, filed: FiledItems, shards: int) -> Assignment:
-    """Spread the structures, those of more than `CHUNK` items in chunks. Every publication visits every shard."""
+    """Spread the structures, the chunks of large ones in turn. Every publication visits every shard."""
+    first = filed.first_item[filed.structure]
     chunk = chunk_items(filed.structure, CHUNK)
-    leader = segment.tables.registrations[filed.items.subscription[np.unique(chunk, return_index=True)[1]]]
-    return Assignment(place_subscriptions(filed, (mix(leader) % shards).astype(np.int32)[chunk]), None)
+    leader = segment.tables.registrations[filed.items.subscription[first]]
+    shard_of_item = (mix(leader) % shards + chunk - chunk[first]) % shards
+    return Assignment(place_subscriptions(filed, shard_of_item.astype(np.int32)), None)
 
 
-def assign_by_anchor(
-    segment: Segment, filed: FiledItems, shards: int, count_hits: Callable[[Router], I64]
-) -> Assignment:
+def assign_by_anchor(segment: Segment, filed: FiledItems, shards: int, matched: I64) -> Assignment:
     """Keep what has one anchor together, and cut heavy anchors. The entries are the anchors, one key each: the
-    directory. `count_hits`: in how many publications of a sample each entry is."""
+    directory. `matched`: by member, how many publications of a sample it matches."""
     anchors, inverse = np.unique(filed.anchor, return_inverse=True)
     of_item: I32 = inverse.reshape(-1).astype(np.int32)
-    directory = RoutedItems(_as_items(segment, anchors), np.ones(len(anchors), np.int64), True)
-    hits = count_hits(build_router(segment, directory))
-    sizes = np.bincount(of_item, minlength=len(anchors)).astype(np.float64)
-    load, weight = _share(hits * sizes), _share(sizes)
-    heavy = np.maximum(load, weight) * shards * HEAVY > 1
+    load, weight = _share(matched[filed.items.subscription].astype(np.float64)), _share(np.ones(len(of_item)))
+    heaviest = np.maximum(_sums(of_item, load), _sums(of_item, weight))
+    pieces = np.ceil(heaviest * shards * PIECES)
+    size = np.ceil(np.bincount(of_item) / np.maximum(pieces, 1)).astype(np.int64)
     order = np.argsort(of_item, kind="stable")
     unit_of = np.empty(len(order), np.int32)
-    within = np.where(heavy[of_item[order]], CHUNK, len(order) + 1)
-    unit_of[order] = chunk_items(of_item[order], within)
-    anchor_of_unit = of_item[np.unique(unit_of, return_index=True)[1]]
-    of_unit = np.bincount(unit_of).astype(np.float64)
-    part = of_unit / np.maximum(sizes[anchor_of_unit], 1)
-    start = int(mix(segment.tables.registrations[:1].sum(keepdims=True))[0]) if segment.members else 0
-    shard_of_unit = balance(load[anchor_of_unit] * part, weight[anchor_of_unit] * part, shards, start)
+    unit_of[order] = chunk_items(of_item[order], np.maximum(size, 1)[of_item[order]])
+    start = int(mix(segment.tables.registrations[:1])[0]) if segment.members else 0
+    shard_of_unit = balance(_sums(unit_of, load), _sums(unit_of, weight), shards, start)
     shard = place_subscriptions(filed, shard_of_unit[unit_of])
-    return Assignment(shard, directory._replace(leads=join_leads(of_item, shard[filed.subscription], len(anchors))))
+    leads = join_leads(of_item, shard[filed.subscription], len(anchors))
+    return Assignment(shard, RoutedItems(_as_items(segment, anchors), leads, True))
 
 
 def balance(load: F64, weight: F64, shards: int, start: int = 0) -> I32:
@@ -81,6 +74,11 @@ def balance(load: F64, weight: F64, shards: int, start: int = 0) -> I32:
         loads[to] += load[units]
         weights[to] += weight[units]
     return chosen
+
+
+def _sums(group: I32, amounts: F64) -> F64:
+    sums: F64 = np.bincount(group, amounts).astype(np.float64)
+    return sums
 
 
 def _share(amounts: F64) -> F64:

@@ -15,7 +15,7 @@ from triplecast.index.merge import merge_segments
 from triplecast.kernels.layout import I32, I64
 from triplecast.model.publication import Publication
 from triplecast.partition.containment import assign_by_containment
-from triplecast.partition.items import Assignment, FiledItems, file_items
+from triplecast.partition.items import Assignment, FiledItems, file_items, mark_shards
 from triplecast.partition.merging import Summaries, assign_by_merging
 from triplecast.partition.placing import assign_by_anchor, assign_by_hash
 from triplecast.partition.routing import Router, Routing, build_router
@@ -23,7 +23,7 @@ from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
 
 SLICES = "slices"
 STRATEGIES = ("anchor", "hash", "containment", "merging")
-SHARDS_LIMIT = 62
+SHARDS_LIMIT = 64
 SAMPLE_LIMIT = 1_000
 """Publications by which shards are balanced and subscriptions merged."""
 
@@ -88,19 +88,19 @@ class Partitioner:
     def cut(self, segment: Segment) -> SegmentCut:
         """The shards of one segment."""
         filed = file_items(segment)
-        assigned = self._assign(segment, filed)
-        of_member = assigned.shard[filed.of_member]
         _, member = self._find(segment, self._sample)
+        assigned = self._assign(segment, filed, np.bincount(member, minlength=segment.members))
+        of_member = assigned.shard[filed.of_member]
         router = None if assigned.entries is None else build_router(segment, assigned.entries)
         parts = tuple(_take(segment, of_member, shard) for shard in range(self.shards))
         return SegmentCut(router, parts, np.bincount(of_member[member], minlength=self.shards))
 
-    def _assign(self, segment: Segment, filed: FiledItems) -> Assignment:
+    def _assign(self, segment: Segment, filed: FiledItems, matched: I64) -> Assignment:
         match self.strategy:
             case "hash":
                 return assign_by_hash(segment, filed, self.shards)
             case "anchor":
-                return assign_by_anchor(segment, filed, self.shards, self._count_hits)
+                return assign_by_anchor(segment, filed, self.shards, matched)
             case "containment":
                 return assign_by_containment(segment, filed, self.shards)
             case _:
@@ -108,10 +108,6 @@ class Partitioner:
                 return assign_by_merging(
                     segment, filed, self.shards, summaries, lambda asked: self._find(segment, asked)
                 )
-
-    def _count_hits(self, router: Router) -> I64:
-        _, entry = self._routing.find(router.segment, self._sample, self._taxonomies)
-        return np.bincount(entry, minlength=len(router.leads))
 
     def _find(self, segment: Segment, publications: Sequence[Publication]) -> tuple[I32, I32]:
         return self._routing.find(segment, publications, self._taxonomies)
@@ -121,7 +117,7 @@ class Partitioner:
         matched = np.bincount(publication, minlength=len(self._sample)).tolist()
         summaries = Summaries()
         for each, pairs in zip(self._sample, matched, strict=True):
-            if pairs:
+            if pairs and not each.dataset:  # its lines are quads
                 summaries.add(each.quads, pairs)
         return summaries.ranked()
 
@@ -131,7 +127,7 @@ def join_cuts(cuts: Sequence[SegmentCut], snapshot: Snapshot, shards: int) -> Pa
     always, found = 0, []
     for cut in cuts:
         if cut.router is None:
-            always |= sum(1 << shard for shard, part in enumerate(cut.parts) if part is not None)
+            always |= mark_shards(cut.parts)
     for shard in range(shards):
         segments = tuple(part for cut in cuts if (part := cut.parts[shard]) is not None)
         removals = snapshot.removals.within(segment.tables.registrations for segment in segments)

@@ -8,10 +8,11 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from triplecast.index import INDEX, SegmentFolder, Snapshot, open_snapshot
-from triplecast.journal import Journal
+from triplecast.journal import BYTES_AT_ONCE, Journal
 from triplecast.model.publication import Publication
 from triplecast.partition import SLICES, Partitioner, Routing
 from triplecast.partition.folder import SHARDS, ShardFolder, ShardManifest, ShardWriter
+from triplecast.partition.routing import Router
 from triplecast.partition.shards import SAMPLE_LIMIT
 from triplecast.taxonomy import Taxonomies
 
@@ -37,7 +38,7 @@ class SnapshotCutter:
     def _partitioner(self) -> Partitioner:
         head = self._journal.head()
         after = max(0, head - SAMPLE_LIMIT)
-        events = self._journal.documents(after, head, SAMPLE_LIMIT)
+        events = self._journal.documents(after, head, SAMPLE_LIMIT, BYTES_AT_ONCE)
         sample = [each for each in events if isinstance(each, Publication)]
         return Partitioner(self._strategy, self._shards, sample, self._journal.taxonomies(after, head))
 
@@ -57,8 +58,7 @@ def visitors(
     """The publications that have to visit a shard."""
     if shard == WHOLE:
         return [*publications]
-    shards, found = _read(folder, manifest)
-    routers, always = shards.routers(found)
+    routers, always = _routers(folder, manifest)
     visits = (_routing().route(routers, publications, taxonomies) | always).tolist()
     return [each for each, bits in zip(publications, visits, strict=True) if bits >> shard & 1]
 
@@ -67,6 +67,12 @@ def visitors(
 def _read(folder: Path, manifest: str) -> tuple[ShardFolder, ShardManifest]:
     shards = ShardFolder(folder / SHARDS)
     return shards, shards.manifest(manifest)
+
+
+@lru_cache(maxsize=1)
+def _routers(folder: Path, manifest: str) -> tuple[tuple[Router, ...], int]:
+    shards, found = _read(folder, manifest)
+    return shards.routers(found)
 
 
 @lru_cache(maxsize=1)

@@ -25,6 +25,7 @@ from triplecast.service import (
     notifications,
     problems,
     receipts,
+    sources,
     sparql,
     subscriptions,
     websub,
@@ -35,7 +36,7 @@ from triplecast.service.settings import ServiceSettings
 from triplecast.service.state import ServiceState
 
 ROUTERS = tuple(
-    each.router for each in (documents, notifications, feeds, websub, delivery, subscriptions, sparql, health)
+    each.router for each in (documents, notifications, feeds, websub, delivery, subscriptions, sources, sparql, health)
 )
 """A path of one comes before those of later ones: ``/subscriptions/{id}`` takes ids with slashes."""
 _SCHEMAS = {"Problem": problems.SCHEMA, "Receipt": receipts.SCHEMA, "Reject": receipts.REJECT_SCHEMA}

@@ -63,7 +63,7 @@ class ServiceSettings:
     query_bytes: int = 64 << 20
     """Of an answer as it is sent."""
     egress: EgressRules = field(default_factory=EgressRules)
-    """Where webhooks may be."""
+    """Where webhooks and sources may be."""
     mail: MailServer | None = None
     idempotency: timedelta = field(default=timedelta(days=1))
     """How long the answer to a request with an ``Idempotency-Key`` is kept."""

@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 
 from triplecast.delivery.hub import Hub
 from triplecast.delivery.requests import TargetRequests
+from triplecast.egress import Egress
 from triplecast.engine import Engine
 from triplecast.service.idempotency import KeptAnswers
 from triplecast.service.metrics import Metrics
@@ -20,6 +21,7 @@ from triplecast.service.problems import Problem
 from triplecast.service.querying import Queries
 from triplecast.service.settings import ServiceSettings
 from triplecast.service.tail import Tail
+from triplecast.sources import Poller
 
 _Result = TypeVar("_Result")
 RETRY_SECONDS = 1
@@ -72,6 +74,9 @@ class ServiceState:
         self.querying = CallThreads("querying", 1, settings.queries_waiting)
         self.metrics = Metrics(engine)
         self._held = 0
+        folder = engine.serving.folder
+        self.poller = None if folder is None else Poller(engine, folder, Egress(settings.egress).send)
+        """Asks the folder's sources; None in memory."""
 
     def check_streams(self) -> None:
         """Raises `Problem` 429 where too many are open."""
@@ -81,10 +86,14 @@ class ServiceState:
     def start(self) -> None:
         """On the event loop that answers requests."""
         self.tail.start()
+        if self.poller is not None:
+            self.poller.start(lambda _: self.tail.nudge())
 
     def stop(self) -> None:
         """Calls that are under way end first."""
         self.tail.stop()
+        if self.poller is not None:
+            self.poller.close()
         for lane in (self.writing, self.reading, self.querying):
             lane.close()
         self.queries.close()

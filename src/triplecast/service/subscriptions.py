@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from triplecast.delivery.requests import TargetRequests
 from triplecast.engine import Engine, Subscribed
 from triplecast.errors import InputError
+from triplecast.languages.keywords import Keywords, keywords_query
 from triplecast.model.subscription import FOREVER, LONGEST_NAME, read_lease
 from triplecast.registry.listing import LiveSubscription
 from triplecast.service.problems import RESPONSES, Problem
@@ -48,9 +49,13 @@ class _Strict(BaseModel):
 
 
 class NewSubscription(_Strict):
-    """A standing query."""
+    """A standing query, as text or as words to look for."""
 
-    text: str = Field(min_length=1, description="the query")
+    text: str | None = Field(None, min_length=1, description="the query, unless words make it")
+    words: str | None = Field(None, min_length=1, description="all of them are to occur in one text")
+    near: int | None = Field(None, ge=0, lt=1_000_000, description="most words between two of them")
+    within: list[str] = Field([], alias="in", description="properties of which the text is a value, such as dc:title")
+    of_class: str | None = Field(None, alias="class", description="a class of the subject, such as rss:item")
     id: str | None = Field(None, min_length=1, max_length=LONGEST_NAME, description="a free one is given without it")
     language: Language = "sparql"
     scope: Literal["publication", "repository"] | None = None
@@ -242,8 +247,11 @@ def _subscribe_to(
 
 
 def _subscribe(engine: Engine, wanted: NewSubscription, owner: str | None) -> Subscribed:
+    if (wanted.text is None) == (wanted.words is None):
+        raise Problem(422, "one of 'text' and 'words' is needed", mend="send the query, or the words that make it")
+    words = Keywords(wanted.words or "", wanted.near, tuple(wanted.within), wanted.of_class)
     return engine.subscribe(
-        wanted.text,
+        wanted.text or keywords_query(words),
         wanted.id,
         wanted.language,
         wanted.scope,

@@ -12,6 +12,7 @@ from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.model.printable import shortened
 from triplecast.sources.fetching import Fetched, fetch
 from triplecast.sources.items import is_feed
+from triplecast.sources.oai import OaiFault, OaiPage, list_address, read_oai
 from triplecast.sources.source import DOCUMENT, FEED, KnownSource, SourcePage, Validators
 
 MOST_PAGES = 1000
@@ -83,6 +84,18 @@ class Crawler:
             pages.append(page)
             url = location = "" if kind == FEED else page.following
         return Crawled(tuple(pages), kind, moved_to, fresh)
+
+    def list_records(self, source: KnownSource, token: str, now: int) -> tuple[OaiPage, str]:
+        """The first page of a list since the source's date, or the one of a token, and its address. Raises what `crawl`
+        does."""
+        address = list_address(source.location, source.since, token)
+        fetched = fetch(self.send, address, Validators(), now, self.agent)
+        if fetched.status != 200:
+            raise CheckFailed(f"it answers {fetched.status}", fetched.status, fetched.retry_seconds)
+        try:
+            return read_oai(fetched.body), address
+        except OaiFault as fault:
+            raise CheckFailed(": ".join(filter(None, map(str, fault.args)))) from None
 
     def _read(self, source: KnownSource, url: str, fetched: Fetched, there: KnownPage | None) -> SourcePage:
         if fetched.status == NOT_MODIFIED and there is not None and any(there.validators):

@@ -18,7 +18,7 @@ from triplecast.sources.source import SECOND, Validators
 
 MOST_BYTES = 16 << 20
 """Of a document, unpacked: more is none that is parsed."""
-SECONDS = 60.0
+SECONDS = 30.0
 """Of one request."""
 REDIRECTS = 5
 ACCEPT = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -20,22 +20,14 @@ from triplecast.egress import Send
 from triplecast.engine import Engine, Receipt
 from triplecast.errors import EgressFailed, EgressRefused, TriplecastError
 from triplecast.ingest import Document, Parser
-from triplecast.journal import Clock, read_clock, system_clock, time_text
+from triplecast.journal import Clock, read_clock, system_clock
 from triplecast.model.printable import shortened
-from triplecast.sources.crawling import GONE, CheckFailed, Crawled, Crawler, KnownPage
-from triplecast.sources.items import read_items, sift_items
-from triplecast.sources.schedule import (
-    DEFAULT_BOUNDS,
-    LONGEST_WAIT,
-    Bounds,
-    next_interval,
-    wait_after_failure,
-    wait_after_success,
-)
-from triplecast.sources.snapshots import compare_snapshot
-from triplecast.sources.source import FEED, KnownSource, SourcePage, Validators
+from triplecast.sources.crawling import GONE, MOST_PAGES, CheckFailed, Crawled, Crawler, KnownPage
+from triplecast.sources.oai import BAD_TOKEN, OaiPage, is_oai
+from triplecast.sources.schedule import DEFAULT_BOUNDS, LONGEST_WAIT, Bounds, wait_after_failure
+from triplecast.sources.source import FEED, OAI, KnownSource, Validators
 from triplecast.sources.source_list import SourceList, seconds
-from triplecast.sqlite import SqliteFile
+from triplecast.sources.taking import Polled, settled, take_feed, take_records, take_snapshot
 
 AGENT = "Triplecast"
 HOSTS = 8
@@ -44,9 +36,10 @@ AT_ONCE = 200
 """Documents that are published in one call."""
 MOVED = 3
 """Checks in a row that find a source elsewhere for good before it is asked there."""
+DEAD_SECONDS = 300
+"""How long the other sources of a server wait that gave no answer."""
 LOOK_EVERY = 1.0
 """Seconds between two looks at what is to be asked."""
-N_TRIPLES = "application/n-triples"
 
 
 @dataclass(slots=True)
@@ -57,21 +50,6 @@ class _Round:
     tell: Callable[[Polled], None]
     outcomes: list[Polled] = field(default_factory=list)
     faults: list[Exception] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Polled:
-    """What became of one check of a source."""
-
-    url: str
-    next_check: int
-    error: str = ""
-    """Why it failed, or what of it was left out."""
-    new: int = 0
-    edited: int = 0
-    removed: int = 0
-    withheld: int = 0
-    failed: bool = False
 
 
 class Poller:
@@ -96,7 +74,7 @@ class Poller:
         self._crawler = Crawler(send, self._parser, agent)
         self._lock = Lock()
         self._busy: dict[str, int] = {}
-        """Until when servers have asked to be left alone."""
+        """Until when servers are left alone that asked for it, or gave no answer."""
         self._ended = Event()
         self.fault: TriplecastError | None = None
         """Why the thread of `start` could not publish when it looked last."""
@@ -114,16 +92,7 @@ class Poller:
     def poll(self, urls: Iterable[str] | None = None, tell: Callable[[Polled], None] | None = None) -> list[Polled]:
         """Ask all sources that are to be asked now, or of these those that are; return what became of each. Raises what
         publishing raises."""
-        with self._lock:
-            self._publish_taken()
-        now = read_clock(self._clock)
-        wanted = None if urls is None else {*urls}
-        hosts: dict[str, list[KnownSource]] = {}
-        for source in self.sources.waiting(now, seconds(LONGEST_WAIT * 2)):
-            if wanted is None or source.url in wanted:
-                hosts.setdefault(source.host, []).append(source)
-        if not hosts:
-            return []
+        hosts = self._due(None if urls is None else {*urls})
         round = _Round(deque(hosts.values()), tell or (lambda polled: None))
         threads = [Thread(target=self._work, args=(round,), daemon=True) for _ in range(min(HOSTS, len(hosts)))]
         for each in threads:
@@ -137,13 +106,32 @@ class Poller:
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _run(self, tell: Callable[[Polled], None]) -> None:
+        """A server that is slow keeps its own sources waiting, and no other's."""
+        asked: dict[str, tuple[Thread, _Round]] = {}
         while not self._ended.is_set():
             try:
-                self.poll(tell=tell)
+                done = {host for host, (thread, _) in asked.items() if not thread.is_alive()}
+                for fault in [each for host in done for each in asked.pop(host)[1].faults]:
+                    raise fault
+                for host, sources in self._due(None).items():
+                    if host not in asked and len(asked) < HOSTS:
+                        round = _Round(deque([sources]), tell)
+                        asked[host] = Thread(target=self._work, args=(round,), daemon=True), round
+                        asked[host][0].start()
                 self.fault = None
             except TriplecastError as fault:  # of the disk, most likely: what was taken is published once it is mended
                 self.fault = fault
             self._ended.wait(LOOK_EVERY)
+
+    def _due(self, urls: set[str] | None) -> dict[str, list[KnownSource]]:
+        """What is to be asked now, by server, once all is published that was taken."""
+        with self._lock:
+            self._publish_taken()
+        hosts: dict[str, list[KnownSource]] = {}
+        for source in self.sources.waiting(read_clock(self._clock), seconds(LONGEST_WAIT * 2)):
+            if urls is None or source.url in urls:
+                hosts.setdefault(source.host, []).append(source)
+        return hosts
 
     def _work(self, round: _Round) -> None:
         """Ask one server after the other, of each one source after the other."""
@@ -161,12 +149,14 @@ class Poller:
             round.faults.append(fault)
 
     def _check(self, source: KnownSource) -> Polled | None:
-        """None where its server asked to be left alone, or it was removed meanwhile."""
+        """None where its server is left alone, or it was removed meanwhile."""
         now = read_clock(self._clock)
-        if (until := self._busy.get(source.host, 0)) > now:
+        if now < (until := self._busy.get(source.host, 0)) <= now + seconds(LONGEST_WAIT):
             with self.sources.writing() as file:
                 file.run("UPDATE source SET next_check = max(next_check, ?) WHERE id = ?", [(until, source.id)])
             return None
+        if is_oai(source.url):
+            return self._harvest(source)
         try:
             crawled = self._crawler.crawl(source, self._known_pages(source), now)
         except (CheckFailed, EgressRefused, EgressFailed) as fault:
@@ -193,80 +183,62 @@ class Poller:
             there = self.sources.at(file, source.id)
             if there is None:
                 return None
-            error = _left_out(crawled.pages)
             if crawled.kind == FEED:
-                polled, newest = self._take_feed(file, there, crawled.pages, now)
+                polled, newest = take_feed(self.sources, file, there, crawled.pages, now)
             else:
-                polled, newest = self._take_snapshot(file, there, crawled.pages, now), there.newest
-            changed = bool(polled.new or polled.edited or polled.removed)
-            interval = next_interval(there.interval, changed, self._bounds)
-            wait = wait_after_success(interval, crawled.fresh_seconds, self._bounds, self._chance())
-            polled = replace(polled, error=polled.error or error, next_check=now + seconds(wait))
+                polled, newest = take_snapshot(self.sources, file, there, crawled.pages, now), there.newest
+            polled, after = settled(there, polled, crawled.fresh_seconds, now, self._bounds, self._chance())
             moves = (
                 there.moves + 1 if crawled.moved_to and crawled.moved_to == there.moving_to else bool(crawled.moved_to)
             )
-            after = replace(
-                there,
-                location=crawled.moved_to if moves >= MOVED else there.location,
-                kind=crawled.kind,
-                next_check=polled.next_check,
-                last_check=now,
-                last_change=now if changed else there.last_change,
-                interval=int(interval),
-                failures=0,
-                error=polled.error,
-                withheld=polled.withheld,
-                newest=newest,
-                moves=int(moves) % MOVED,
-                moving_to=crawled.moved_to,
-                is_released=there.is_released and crawled.kind == "",
-            )
-            self.sources.note(file, after)
+            location = crawled.moved_to if moves >= MOVED else there.location
+            moved = replace(after, location=location, moves=int(moves) % MOVED, moving_to=crawled.moved_to)
+            self.sources.note(file, replace(moved, kind=crawled.kind, newest=newest))
         return polled
 
-    def _take_feed(
-        self, file: SqliteFile, source: KnownSource, pages: Sequence[SourcePage], now: int
-    ) -> tuple[Polled, str]:
-        (page,) = pages
-        if page.parsed is None:
-            return Polled(source.url, 0, withheld=source.withheld), source.newest
-        sifted = sift_items(file, source, read_items(page.parsed.drafts, source), now)
-        for item in sifted.due:
-            self._owe(file, source, page, now, item.graph, item.data, N_TRIPLES)
-        self.sources.note_pages(file, source, pages)
-        error = f"{sifted.withheld} items look like an old archive: they wait for a release" if sifted.withheld else ""
-        return Polled(source.url, 0, error, sifted.new, sifted.edited, withheld=sifted.withheld), sifted.newest
+    def _harvest(self, source: KnownSource) -> Polled | None:
+        """Take a list of records page by page: one that breaks off goes on where it was."""
+        told = Polled(source.url, 0)
+        known = self._known_pages(source).get(source.url)
+        began, token = (known.validators.etag, known.following) if known else ("", "")
+        for _ in range(MOST_PAGES):
+            try:
+                page, address = self._crawler.list_records(source, token, read_clock(self._clock))
+            except (CheckFailed, EgressRefused, EgressFailed) as fault:
+                if isinstance(fault, CheckFailed) and fault.reason.startswith(BAD_TOKEN):
+                    with self.sources.writing() as file:
+                        self.sources.note_pages(file, source, ())
+                return self._fail(source, fault, read_clock(self._clock))
+            reach("sources.fetched")
+            with self._lock:
+                if self._ended.is_set():
+                    return None
+                self._publish_taken()
+                began = began or page.answered[: len(source.since) or None]
+                took = self._take_records(source, page, address, began, told)
+                if took is None:
+                    return None
+                told = took
+                reach("sources.taken")
+                self._publish_taken()
+            if not (token := page.token):
+                return told
+        return self._fail(source, CheckFailed(f"its list has more than {MOST_PAGES} pages: it goes on"), self._clock())
 
-    def _take_snapshot(self, file: SqliteFile, source: KnownSource, pages: Sequence[SourcePage], now: int) -> Polled:
-        compared = compare_snapshot(file, source, pages, now)
-        if compared.withheld:
-            error = f"{compared.missing} of its publications are missing: nothing is taken until they are released"
-            return Polled(source.url, 0, error, withheld=compared.missing)
-        for page in compared.pages:
-            self._owe(file, source, page, now, page.url, page.body, page.media_type, source.split)
-        for graph in compared.removed:
-            self._owe(file, source, pages[0], now, graph, None)
-        self.sources.note_pages(file, source, pages)
-        return Polled(source.url, 0, "", compared.new, compared.edited, compared.missing)
-
-    def _owe(
-        self,
-        file: SqliteFile,
-        source: KnownSource,
-        page: SourcePage,
-        now: int,
-        graph: str,
-        data: bytes | None,
-        media_type: str | None = None,
-        split: str | None = None,
-    ) -> None:
-        """Have a document published, or without `data` removed."""
-        origin = (source.url, page.address, time_text(now), *page.validators)
-        file.run(
-            "INSERT INTO due(source, address, fetched_at, etag, last_modified, graph, media_type, split, data) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(*origin, graph, media_type, split, data)],
-        )
+    def _take_records(
+        self, source: KnownSource, page: OaiPage, address: str, began: str, told: Polled
+    ) -> Polled | None:
+        """None where the source was removed meanwhile."""
+        now = read_clock(self._clock)
+        with self.sources.writing() as file:
+            there = self.sources.at(file, source.id)
+            if there is None:
+                return None
+            polled = take_records(self.sources, file, replace(there, last_check=now), page, address, began, told)
+            if not page.token:
+                polled, after = settled(there, polled, 0.0, now, self._bounds, self._chance())
+                self.sources.note(file, replace(after, kind=OAI, since=began or there.since))
+        return polled
 
     def _publish_taken(self) -> None:
         """The caller holds the lock: what was taken is published before anything else is taken, in its order."""
@@ -290,7 +262,9 @@ class Poller:
     def _fail(self, source: KnownSource, fault: CheckFailed | EgressRefused | EgressFailed, now: int) -> Polled | None:
         status, retry = (fault.status, fault.retry_seconds) if isinstance(fault, CheckFailed) else (0, None)
         reason = fault.reason if isinstance(fault, CheckFailed) else str(fault)
-        if retry is not None and status in (429, 503):
+        if isinstance(fault, EgressFailed):
+            self._busy[source.host] = now + seconds(DEAD_SECONDS)
+        elif retry is not None and status in (429, 503):
             self._busy[source.host] = now + seconds(min(retry, LONGEST_WAIT))
         with self.sources.writing() as file:
             there = self.sources.at(file, source.id)
@@ -321,11 +295,3 @@ def _same_kind(rows: list[Any]) -> list[Any]:
             return rows[:number]
         graphs.add(row[6])
     return rows
-
-
-def _left_out(pages: Sequence[SourcePage]) -> str:
-    rejects = [each for page in pages if page.parsed is not None for each in page.parsed.rejects]
-    if not rejects:
-        return ""
-    more = f" (and {len(rejects) - 1} more)" if len(rejects) > 1 else ""
-    return shortened(f"left out: {rejects[0].reason}{more}", 1000)

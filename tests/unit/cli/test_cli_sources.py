@@ -52,7 +52,15 @@ def test_outlines_go_in_and_out(tmp_path: Path, capfdbinary: pytest.CaptureFixtu
 
 @pytest.mark.parametrize(
     "wrong",
-    [["add"], ["list", "more"], ["remove", "https://a.example/"], ["add", "x"], ["import", "missing.opml"]],
+    [
+        ["list"],
+        ["export"],
+        ["add"],
+        ["list", "more"],
+        ["remove", "https://a.example/"],
+        ["add", "x"],
+        ["import", "missing.opml"],
+    ],
 )
 def test_a_wrong_call_says_what_is_right(tmp_path: Path, wrong: list[str]) -> None:
     assert main(["sources", str(tmp_path / "folder"), *wrong]) == Exit.FAILED

@@ -17,6 +17,7 @@ FEED = "http://planet.sympy.org/rss10.xml"
 def test_each_item_is_told_once(shared_data: Path) -> None:
     with tarfile.open(shared_data / "feeds" / "series" / "planet-series.tar.xz") as states, Engine() as engine:
         engine.subscribe("SELECT ?item { ?item a rss:item }", id="items", scope="repository")
+        engine.subscribe("SELECT ?item { ?item a rss:item }", id="new", notify="new")
         engine.subscribe("SELECT ?item ?title { ?item rss:title ?title }", id="titles", scope="repository")
         engine.subscribe(
             "SELECT ?who (COUNT(?item) AS ?n) { ?item dc:creator ?who } GROUP BY ?who", id="authors", scope="repository"
@@ -34,6 +35,7 @@ def test_each_item_is_told_once(shared_data: Path) -> None:
         assert items > 80
         assert told["items", "added"] == items
         assert told["items", "removed"] == 0
+        assert (told["new", "added"], told["new", "removed"]) == (items, 0)  # each publication by itself
         titles = len(engine.query("SELECT ?item ?title { ?item rss:title ?title }"))
         assert told["titles", "added"] - told["titles", "removed"] == titles
         assert told["authors", "added"] - told["authors", "removed"] == authors

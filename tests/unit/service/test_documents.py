@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fastapi.testclient import TestClient
@@ -186,3 +187,37 @@ def test_a_dataset_comes_out_as_a_dataset(client: TestClient, engine: Engine) ->
     assert found.headers["Content-Type"] == "application/trig" or found.headers["Content-Type"] == "application/ld+json"
     refused = client.get("/documents", params={"graph": IRI}, headers={"Accept": "text/turtle"})
     assert refused.status_code == 406
+
+
+def number_in(data: bytes) -> int:
+    (triple,) = parse(data, format=RdfFormat.TURTLE)
+    return int(triple.object.value)
+
+
+def test_conditions_and_merges_hold_while_others_write(client: TestClient) -> None:
+    counted = "https://example.org/counter"
+    put(client, "<a:s> <a:count> 0 .", graph=counted)
+
+    def count(_: int) -> int:
+        done = 0
+        while done < 5:
+            read = client.get("/documents", params={"graph": counted})
+            content = f"<a:s> <a:count> {number_in(read.content) + 1} ."
+            answer = put(client, content, graph=counted, If_Match=read.headers["ETag"])
+            assert answer.status_code in (200, 412)
+            done += answer.status_code == 200
+        return done
+
+    def merge(number: int) -> int:
+        content = f"<a:s> <a:p> {number}, [ <a:q> {number} ] ."
+        answer = client.post("/documents", params={"graph": IRI}, content=content, headers=TURTLE)
+        assert answer.status_code in (200, 201, 429)
+        return answer.status_code
+
+    with ThreadPoolExecutor(8) as threads:
+        counts = threads.map(count, range(4))
+        statuses = list(threads.map(merge, range(8)))
+        total = sum(counts)
+    assert number_in(client.get("/documents", params={"graph": counted}).content) == total == 20
+    merged = [*parse(client.get("/documents", params={"graph": IRI}).content, format=RdfFormat.TURTLE)]
+    assert len(merged) == 3 * sum(status != 429 for status in statuses)

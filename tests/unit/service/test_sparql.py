@@ -14,6 +14,7 @@ from triplecast.service.settings import ServiceSettings
 
 DATA = """@prefix e: <https://e.org/> .
 e:a e:p "one"@en, 2, "<&\\"\\t\\r\\n'>", [], e:b . e:b e:p "ü,;", true ."""
+XML = "application/sparql-results+xml"
 QUERY = "SELECT ?s ?o ?z { ?s <https://e.org/p> ?o } ORDER BY ?o"
 FORMS = {
     "application/sparql-results+json": QueryResultsFormat.JSON,
@@ -39,6 +40,8 @@ def test_every_form_says_the_same(served: TestClient) -> None:
         answers.append([[term for term in row if not term.startswith("_:")] for row in rows])
     assert len(answers[0]) == 7
     assert answers[0] == answers[1] == answers[2]
+    xml = ElementTree.fromstring(served.get("/sparql", params={"query": QUERY}, headers={"Accept": XML}).content)
+    assert "<&\"\t\r\n'>" in [each.text for each in xml.iter()]
     csv = served.get("/sparql", params={"query": QUERY}, headers={"Accept": "text/csv"}).text
     assert csv.startswith("s,o,z\r\n")
     assert '"<&""\t\r\n\'>"' in csv

@@ -17,8 +17,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `service` is not installed")
 
-from served import served
-
+from tests.unit.service.served import served
 from triplecast import Engine
 from triplecast.client.events import EventReader, StreamEvent
 from triplecast.outbox import Cursor

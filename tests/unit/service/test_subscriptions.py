@@ -102,3 +102,13 @@ def test_an_explanation_says_where_a_document_fails(client: TestClient) -> None:
     assert found["explanations"][0]["failure"]
     matched = client.post("/subscriptions/rail/explain", content=PREFIXES + TRAIN, headers=headers).json()
     assert [each["matched"] for each in matched["explanations"]] == [True]
+
+
+def test_words_make_the_query_that_is_shown(client: TestClient, engine: Engine) -> None:
+    asked = {"words": "night train", "near": 2, "in": ["rss:title"], "class": "rss:item", "id": "words"}
+    made = client.post("/subscriptions", json=asked)
+    assert made.status_code == 201
+    shown = client.get("/subscriptions/words", headers={"Triplecast-Ticket": made.json()["ticket"]}).json()["text"]
+    assert """ft:contains(?text, '("night" ftand "train") distance at most 2 words')""" in shown
+    for wrong, status in (({}, 422), ({"words": "a", "text": RAIL}, 422), ({"words": "-"}, 400)):
+        assert client.post("/subscriptions", json=wrong).status_code == status

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
-from tests.feed_server import Asked, Said, rss
+from tests.feed_server import Asked, Said, rss, serve_feeds
 from tests.unit.sources.source_samples import DAY, HOUR, world
+from triplecast.egress import Egress, EgressRules
+from triplecast.sources import NewSource, Polled, Poller
 
 DATES = [f"2026-11-{day:02}T08:00:00Z" for day in range(1, 29)]
 
@@ -256,3 +260,30 @@ def test_a_clock_that_was_wrong_does_not_silence_a_source(tmp_path: Path) -> Non
         w.poller.poll()
         w.wait(-3650 * DAY)
         assert len(w.poller.poll()) == 1
+
+
+def test_an_address_behind_a_redirect_is_vetted_like_one_that_was_added(tmp_path: Path) -> None:
+    with world(tmp_path) as w, serve_feeds() as other:
+        w.add("/feed")
+        w.server.pages["/feed"] = Said(status=302, headers={"Location": other.url("/inside")})
+        other.pages["/inside"] = feed(1)
+        port = int(w.server.address.rpartition(":")[2])
+        send = Egress(EgressRules(private=True, ports=frozenset({port}))).send
+        with closing(Poller(w.engine, w.folder, send, w.clock)) as poller:
+            (polled,) = poller.poll()
+        assert "is not allowed" in polled.error
+        assert other.asked == []
+
+
+def test_a_thread_polls_by_itself_and_a_dead_server_keeps_nobody_waiting(tmp_path: Path) -> None:
+    with world(tmp_path) as w:
+        w.poller.sources.add([NewSource("http://127.0.0.1:9/dead"), NewSource("http://127.0.0.1:9/too")], w.now)
+        w.add("/feed")
+        w.server.pages["/feed"] = feed(1)
+        told: SimpleQueue[Polled] = SimpleQueue()
+        w.poller.start(told.put)
+        found = {polled.url: polled for polled in (told.get(timeout=60), told.get(timeout=60))}
+        assert found[w.server.url("/feed")].new == 1
+        assert found["http://127.0.0.1:9/dead"].failed
+        assert told.empty()  # the other source of the dead server waits
+        assert w.poller.fault is None

@@ -1,0 +1,54 @@
+"""Sources over HTTP: added, polled by the service itself, shown, released and removed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from fastapi.testclient import TestClient
+
+from tests.feed_server import Said, rss, serve_feeds
+from tests.unit.service.conftest import service_of
+from triplecast import Engine
+from triplecast.egress import EgressRules
+
+OUTLINE = '<opml version="2.0"><body><outline text="N"><outline text="A" xmlUrl="{}"/></outline></body></opml>'
+
+
+def test_a_source_is_polled_by_the_service(tmp_path: Path) -> None:
+    rules = EgressRules(private=True, ports=frozenset())
+    with serve_feeds() as server, Engine.open(tmp_path) as engine, service_of(engine, egress=rules) as client:
+        url = server.url("/feed")
+        server.pages["/feed"] = Said(rss([("urn:1", "One", "")]))
+        engine.subscribe("SELECT ?title { ?item rss:title ?title }", id="titles")
+        asked = {"url": url, "title": "News", "folder": ["A", "B"]}
+        assert client.post("/sources", params=asked).json() == {"url": url, "added": True}
+        assert client.post("/sources", params={"url": url}).json() == {"url": url, "added": False}
+        until = time.monotonic() + 60
+        while not (found := client.get("/sources/provenance", params={"graph": "urn:1"}).json()["provenance"]):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        (row,) = client.get("/sources").json()["sources"]
+        assert (row["title"], row["folders"], row["kind"], row["error"]) == ("News", [["A", "B"]], "feed", "")
+        assert [each.publication for each in engine.notifications()] == ["urn:1"]
+        (origin,) = found
+        assert (origin["source"], origin["version"]) == (url, 1)
+        assert client.post("/sources/check", params={"url": url}).status_code == 200
+        assert client.post("/sources/release", params={"url": url}).json() == {"url": url, "released": 0}
+        exported = client.get("/sources/outline")
+        assert client.delete("/sources", params={"url": url}).status_code == 204
+        imported = client.post("/sources/outline", content=exported.content)
+        assert imported.json() == {"sources": [{"url": url, "added": True}], "faults": []}
+        assert b'text="B"' in exported.content
+
+
+def test_what_cannot_be_a_source_is_refused_and_an_engine_in_memory_has_none(
+    client: TestClient, durable: TestClient
+) -> None:
+    assert client.get("/sources").status_code == 404
+    for wrong in ("file:///etc/passwd", "https://user:secret@e.org/", "x"):
+        answer = durable.post("/sources", params={"url": wrong})
+        assert (answer.status_code, answer.json()["status"]) == (400, 400)
+    assert durable.delete("/sources", params={"url": "https://e.org/"}).status_code == 400
+    assert durable.post("/sources/outline", content=b"<rss/>").status_code == 400
+    assert durable.get("/sources").json() == {"sources": []}
