@@ -154,7 +154,10 @@ def _import(sources: SourceList, arguments: argparse.Namespace) -> int:
             data = Path(name).read_bytes()
         except OSError as error:
             raise InputError(f"{printable_name(name)} cannot be read: {error.strerror}", "name an OPML file") from error
-        outline = read_opml(data)
+        try:
+            outline = read_opml(data)
+        except InputError as error:
+            raise InputError(f"{printable_name(name)}: {error.what}", error.hint) from error
         for fault in outline.faults:
             say(f"{printable_name(name)}: {fault}")
         there = {source.url for source in sources.sources()}
@@ -210,7 +213,13 @@ def poll(arguments: argparse.Namespace) -> int:
         if not poller.sources.sources():
             say(f"{arguments.folder} has no source: add one with `triplecast sources {arguments.folder} add URL`")
         if arguments.once:
-            return _exit_of(poller.poll(tell=lambda each: _print(each, arguments.json)))
+            polled = poller.poll(tell=lambda each: _print(each, arguments.json))
+            waiting = [source.next_check for source in poller.sources.sources() if not source.gone]
+            if waiting and not polled:
+                say(
+                    f"nothing is to be asked before {_shown(min(waiting))}; `triplecast sources DIR check URL` asks now"
+                )
+            return _exit_of(polled)
         poller.start(lambda each: _print(each, arguments.json))
         while poller.fault is None:
             sleep(LOOK_EVERY)

@@ -99,7 +99,8 @@ class Egress:
         target = read_url(url)
         if self.rules.ports and target.port not in self.rules.ports:
             allowed = ", ".join(map(str, sorted(self.rules.ports)))
-            raise EgressRefused(target.origin, f"port {target.port} is not allowed", f"use one of {allowed}")
+            options = f"`--private` of `poll`, or `--webhook-port {target.port}` of `serve` and `deliver`, allows it"
+            raise EgressRefused(target.origin, f"port {target.port} is not allowed", f"use one of {allowed}; {options}")
         if target.address is not None:
             self._check_addresses(target, [target.address])
         return target
@@ -189,7 +190,9 @@ class Egress:
         if not addresses:
             raise EgressFailed(target.origin, "its name has no address")
         if any(is_refused(address, self.rules.private) for address in addresses):
-            hint = "use a public one, or have the administrator allow private networks"
+            hint = "use a public one, or have the administrator allow private networks: `--private`"
+            if self.rules.private:
+                hint = "use another one: link-local addresses, those of cloud metadata and the like are never allowed"
             raise EgressRefused(target.origin, "its address is not a public one", hint)
 
     def _connect(self, target: RequestTarget, addresses: Sequence[Address], deadline: float) -> DeadlineSocket:

@@ -42,14 +42,14 @@ def read_place(outbox: OutboxReader, since: str) -> Cursor | int:
     if since == "now":
         state = outbox.state
         return Cursor(state.epoch, state.sequence)
-    if "-" not in since:
-        return Cursor.of(since)
     try:
+        if "-" not in since:
+            return Cursor.of(since)
         time = datetime.fromisoformat(since)
         if time.tzinfo is None:
             raise ValueError("no zone")
         text = time.astimezone(UTC).isoformat(timespec="microseconds")
-    except (ValueError, OverflowError):
+    except (InputError, ValueError, OverflowError):
         hint = "give a sequence, the cursor of a notification, now, or a time with a zone: 2026-11-24T09:00:00Z"
         raise InputError(f"{since!r} is no place among notifications", hint) from None
     return outbox.sequence_at(text.replace("+00:00", "Z"))

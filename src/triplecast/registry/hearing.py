@@ -38,9 +38,7 @@ def refuse_updates(template: Template, name: str | None) -> None:
     """Raises `QueryRefused` for ``tc:before`` where each document is matched by itself."""
     if template.updates:
         reason = "no version is compared with the one before it here"
-        raise QueryRefused(
-            "tc:before", reason, "use it in a subscription of an `Engine` or of `triplecast run`", name=name
-        )
+        raise QueryRefused("tc:before", reason, "use it in a subscription of an `Engine` or a folder", name=name)
 
 
 def _known(what: str, said: str | None, known: Sequence[str]) -> str | None:

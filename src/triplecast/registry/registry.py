@@ -380,7 +380,9 @@ def _other_documents(ours: str, fix: str) -> InputError:
 
 def describe_source(source: str) -> str:
     """A source as people know it."""
-    return {API: "the Python API or the command line", FILES: "the subscription files of a run"}.get(source, source)
+    return {API: "the Python API, the command line or HTTP", FILES: "the subscription files of a run"}.get(
+        source, source
+    )
 
 
 def _check_source(source: str, ended: Iterable[Registration]) -> None:

@@ -21,9 +21,11 @@ def test_a_source_is_added_polled_shown_and_removed(tmp_path: Path, capsys: pyte
         assert main(["subscribe", folder, "--words", "train", "--in", "rss:title", "--class", "rss:item"]) == Exit.DONE
         assert "ft:contains(?text, '\"train\"')" in capsys.readouterr().err
         assert main(["poll", folder, "--once"]) == Exit.FAILED  # this machine is private
-        assert "is not allowed; use one of 80, 443" in capsys.readouterr().out
+        assert "is not allowed; use one of 80, 443; `--private` of `poll`" in capsys.readouterr().out
         assert main(["sources", folder, "check", url, "--private", "--json"]) == Exit.DONE
         assert json.loads(capsys.readouterr().out)["new"] == 1
+        assert main(["poll", folder, "--once", "--private"]) == Exit.NOTHING
+        assert "nothing is to be asked before 20" in capsys.readouterr().err
         assert main(["sources", folder, "--json"]) == Exit.DONE
         row = json.loads(capsys.readouterr().out)
         assert (row["title"], row["folders"], row["kind"], row["failures"]) == ("News", [["A", "B"]], "feed", 0)
@@ -48,6 +50,9 @@ def test_outlines_go_in_and_out(tmp_path: Path, capfdbinary: pytest.CaptureFixtu
     capfdbinary.readouterr()
     assert main(["sources", folder, "export"]) == Exit.DONE
     assert b'<outline text="A" type="rss" xmlUrl="https://a.example/" />' in capfdbinary.readouterr().out
+    outline.write_text("<rss/>")
+    assert main(["sources", folder, "import", str(outline)]) == Exit.FAILED
+    assert b"feeds.opml: it is no OPML" in capfdbinary.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_subscriptions_come_are_listed_and_go(tmp_path: Path, capsys: pytest.Cap
     assert shown.out.startswith("x  without end  ticket ")
     assert "more.jsonl:2" in shown.err
     assert main(["subscribe", folder, str(query), "--id", "rail"]) == 2
-    assert "'rail' is in use by a subscription of the Python API or the command line" in capsys.readouterr().err
+    assert "'rail' is in use by a subscription of the Python API, the command line or HTTP" in capsys.readouterr().err
     assert main(["subscriptions", folder, "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(row["id"], row["owner"], row["source"]) for row in rows] == [("rail", "ada", "api"), ("x", "bo", "api")]

@@ -103,6 +103,10 @@ def test_private_networks_are_allowed_where_asked_and_nothing_else() -> None:
     never = ("169.254.169.254", "fd00:ec2::254", "0.0.0.0", "224.0.0.1", "fe80::1", "::", "100.64.0.1", "2002:7f00:1::")
     assert [text for text in allowed if is_refused(ip_address(text), private=True)] == []
     assert [text for text in never if not is_refused(ip_address(text), private=True)] == []
+    with pytest.raises(EgressRefused, match="never allowed"):
+        Egress(EgressRules(private=True)).check("http://169.254.169.254/")
+    with pytest.raises(EgressRefused, match="allow private networks"):
+        Egress().check("http://127.0.0.1/")
     assert not is_refused(ip_address("::ffff:8.8.8.8"))
     assert not is_refused(ip_address("64:ff9b::808:808"))
 

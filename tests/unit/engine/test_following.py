@@ -139,6 +139,14 @@ def test_places_are_sequences_cursors_times_and_now(engine: triplecast.Engine) -
     assert read_place(outbox, told[1].accepted_at.replace("Z", "+00:00")) == 2
     assert read_place(outbox, "1970-01-01T00:00:00+14:00") == 0
     assert read_place(outbox, "9999-01-01T00:00:00Z") == 4
-    for wrong in ("2026-11-24T09:00:00", "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "-1", "yesterday-"):
+    for wrong in (
+        "2026-11-24T09:00:00",
+        "2026-13-01T00:00:00Z",
+        "0001-01-01T00:00:00+14:00",
+        "-1",
+        "yesterday-",
+        "yesterday",
+        "1:x",
+    ):
         with pytest.raises(triplecast.InputError, match="no place among notifications"):
             read_place(outbox, wrong)
