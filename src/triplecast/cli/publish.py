@@ -64,7 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         documents = iter([name_document(list(documents), arguments.graph)])
     documents = chain([*islice(documents, 1)], documents)  # wrong paths are refused before a folder is made
     said = _Said(arguments.json)
-    with open_engine(arguments.folder, arguments.schedule) as engine:
+    instead = "it is a run: move the files into its inbox; or a server: put them to its /documents"
+    with open_engine(arguments.folder, arguments.schedule, instead) as engine:
         if made:
             say(f"{arguments.folder} held no journal: a new one is made there")
         say_faults()
@@ -94,8 +95,8 @@ def name_document(documents: list[Document | Reject], graph: str) -> Document | 
 
 
 @contextmanager
-def open_engine(folder: Path, schedule: str) -> Iterator[Engine]:
-    """The folder's engine. Raises `FolderLocked`, for a run with what to do instead."""
+def open_engine(folder: Path, schedule: str, instead: str) -> Iterator[Engine]:
+    """The folder's engine. Raises `FolderLocked`; where a run or a server has it, with what to do `instead`."""
     from triplecast.engine import Engine
     from triplecast.journal import read_address
 
@@ -103,7 +104,7 @@ def open_engine(folder: Path, schedule: str) -> Iterator[Engine]:
         engine = Engine.open(folder, schedule=schedule)
     except FolderLocked as fault:
         if read_address(folder) is not None:
-            fault.hint = "it is a run: move the files into its inbox; or a server: put them to its /documents"
+            fault.hint = instead
         raise
     with engine:
         yield engine

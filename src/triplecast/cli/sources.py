@@ -244,7 +244,7 @@ def _open_poller(arguments: argparse.Namespace) -> Iterator[Poller]:
     agent = f"Triplecast (+{arguments.contact})" if arguments.contact else "Triplecast"
     rules = EgressRules(private=True, ports=frozenset()) if arguments.private else EgressRules()
     with (
-        open_engine(arguments.folder, SCHEDULE) as engine,
+        open_engine(arguments.folder, SCHEDULE, "a server polls its sources by itself; end a run first") as engine,
         closing(Poller(engine, arguments.folder, Egress(rules).send, bounds=bounds, agent=agent)) as poller,
     ):
         yield poller

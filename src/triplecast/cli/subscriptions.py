@@ -246,7 +246,7 @@ def resync(arguments: argparse.Namespace) -> int:
     from triplecast.model.operators import SCHEDULE
 
     _check_folder(arguments.folder)
-    with open_engine(arguments.folder, SCHEDULE) as engine:
+    with open_engine(arguments.folder, SCHEDULE, "end that process first") as engine:
         matches = engine.resync(arguments.id, arguments.ticket)
         for match in matches:
             print_match(match, arguments.json)

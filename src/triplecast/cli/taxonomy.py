@@ -32,7 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.files:
         taxonomy = load_taxonomy(arguments.files, arguments.broader)
         is_new_journal(arguments.folder)
-        with open_engine(arguments.folder, SCHEDULE) as engine:
+        instead = "a run takes --taxonomy; end a server, load it and start the server again"
+        with open_engine(arguments.folder, SCHEDULE, instead) as engine:
             loaded = engine.load_taxonomy(taxonomy.lines, "application/n-triples", arguments.broader)
             counts = {name: getattr(loaded, name) for name in ("subclasses", "subproperties", "broader", "types")}
             if arguments.json:

@@ -92,6 +92,10 @@ def test_while_another_has_the_folder(news: Path, capsys: pytest.CaptureFixture[
         journal.announce(str(news / "control.sock"))
         assert main(["publish", "news", "1.ttl"]) == 2
         assert "it is a run: move the files into its inbox" in capsys.readouterr().err
+        assert main(["taxonomy", "news", "1.ttl"]) == 2
+        assert "a run takes --taxonomy; end a server" in capsys.readouterr().err
+        assert main(["poll", "news", "--once"]) == 2
+        assert "a server polls its sources by itself" in capsys.readouterr().err
 
 
 def test_a_name_that_nobody_has_is_said(news: Path, capsys: pytest.CaptureFixture[str]) -> None:
