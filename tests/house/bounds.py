@@ -26,7 +26,7 @@ FILES = {
     "publish → receipt": Bound(42, 12),
     "subscribe → index": Bound(44, 28),
     "for operators alone, but box": Bound(28, 23),
-    "outside operators/, importing from it": Bound(22, 16),
+    "outside operators/, importing from it": Bound(23, 16),
 }
 
 FILE_LINES = 400
