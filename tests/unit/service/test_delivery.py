@@ -168,7 +168,8 @@ def test_a_reader_subscribes_to_a_feed_at_its_hub(client: TestClient) -> None:
     assert 'rel="hub" href="http://localhost/hub"' in client.get(feed).text
     with receiver(behave) as reader:
         form = {"hub.mode": "subscribe", "hub.topic": feed, "hub.callback": reader.url, "hub.secret": "s"}
-        assert client.post("/hub", data=form | {"hub.topic": feed[:-1]}).status_code == 404
+        for other in (feed[:-1], "http://[/subscriptions/q/feed.atom", "http://\u2100/subscriptions/q/feed.atom"):
+            assert client.post("/hub", data=form | {"hub.topic": other}).status_code == 404
         assert client.post("/hub", data=form).status_code == 202
         wait_until(lambda: client.get(path, headers=ticket).json()["targets"] != [])
         publish(client, "x")
