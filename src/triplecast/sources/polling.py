@@ -155,12 +155,16 @@ class Poller:
             with self.sources.writing() as file:
                 file.run("UPDATE source SET next_check = max(next_check, ?) WHERE id = ?", [(until, source.id)])
             return None
-        if is_oai(source.url):
-            return self._harvest(source)
         try:
+            if is_oai(source.url):
+                return self._harvest(source)
             crawled = self._crawler.crawl(source, self._known_pages(source), now)
         except (CheckFailed, EgressRefused, EgressFailed) as fault:
             return self._fail(source, fault, read_clock(self._clock))
+        except TriplecastError:
+            raise
+        except Exception as error:  # whatever a server sends, it silences no other source
+            return self._fail(source, CheckFailed(f"{type(error).__name__}: {error}"), read_clock(self._clock))
         reach("sources.fetched")
         with self._lock:
             if self._ended.is_set():
