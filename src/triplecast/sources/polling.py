@@ -76,7 +76,7 @@ class Poller:
         self._busy: dict[str, int] = {}
         """Until when servers are left alone that asked for it, or gave no answer."""
         self._ended = Event()
-        self.fault: TriplecastError | None = None
+        self.fault: Exception | None = None
         """Why the thread of `start` could not publish when it looked last."""
 
     def start(self, tell: Callable[[Polled], None] = lambda polled: None) -> None:
@@ -119,7 +119,7 @@ class Poller:
                         asked[host] = Thread(target=self._work, args=(round,), daemon=True), round
                         asked[host][0].start()
                 self.fault = None
-            except TriplecastError as fault:  # of the disk, most likely: what was taken is published once it is mended
+            except Exception as fault:  # of the disk, most likely: what was taken is published once it is mended
                 self.fault = fault
             self._ended.wait(LOOK_EVERY)
 
