@@ -50,6 +50,7 @@ class Deliveries:
         at_once: int = AT_ONCE,
     ) -> None:
         """`kinds`: of the targets that are delivered to here. `chance` gives numbers in [0, 1)."""
+        self.fault: Exception | None = None  # why its runner has ended, where it has not been stopped
         self._lock = RLock()
         self._store = store
         self._ledger = Ledger(store)

@@ -10,7 +10,7 @@ from threading import Event, Thread
 
 from triplecast.delivery.attempt import FAILED, Attempt, AttemptOutcome, Deliver
 from triplecast.delivery.deliveries import AT_ONCE, Deliveries
-from triplecast.errors import InputError, StorageFault, StorageFull
+from triplecast.errors import InputError, StorageFull
 from triplecast.journal import Clock, system_clock
 
 LOOK_EVERY = 0.5
@@ -27,8 +27,6 @@ class DeliveryRunner:
     ) -> None:
         """`at_once`: as `deliveries` were given it."""
         self.deliveries = deliveries
-        self.fault: StorageFault | None = None
-        """What ended it, before it was stopped."""
         self._deliver = deliver
         self._clock = clock
         self._settled: SimpleQueue[tuple[Attempt, AttemptOutcome] | None] = SimpleQueue()
@@ -42,13 +40,14 @@ class DeliveryRunner:
         self._thread.start()
 
     def stop(self) -> None:
-        """Begin no further attempt; return once those under way are done, and stored. Raises the `fault`, if any."""
+        """Begin no further attempt; return once those under way are done, and stored. Raises what ended it
+        before, if anything did."""
         self._stopping.set()
         self._settled.put(None)
         self._thread.join()
         self._workers.shutdown()
-        if self.fault is not None:
-            raise self.fault
+        if self.deliveries.fault is not None:
+            raise self.deliveries.fault
 
     def run_once(self) -> None:
         """Deliver what is there and due, and stop. What has to wait for another attempt is left."""
@@ -69,8 +68,8 @@ class DeliveryRunner:
             while self._under_way:
                 self._take_in(None)
             self.deliveries.flush()
-        except StorageFault as fault:
-            self.fault = fault
+        except Exception as fault:
+            self.deliveries.fault = fault
 
     def _go_on(self) -> bool:
         """One round; whether there was something to do."""

@@ -137,7 +137,7 @@ class ShardWriter:
         """A number that no file has, of an earlier process either."""
         if not self._number:
             numbers = [path.stem.rpartition("-")[2] for path in self._path.iterdir()]
-            self._number = max((int(each) for each in numbers if each.isdigit()), default=0)
+            self._number = max((int(each) for each in numbers if each.isdecimal()), default=0)
         self._number += 1
         return self._number
 

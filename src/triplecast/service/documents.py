@@ -280,6 +280,9 @@ async def _publish_lines(request: Request, state: ServiceState) -> Response:
         found = "lines that are sent again make no second version of unchanged content"
         raise Problem(400, "a bulk request takes no Idempotency-Key", found, "leave it out")
     async with state.body(request, state.settings.bulk_bytes) as data:
+        most = state.settings.bulk_lines
+        if data.count(b"\n") > most:
+            raise Problem(413, "the body has too many lines", f"{most} are allowed", "send it in parts")
         return await state.write(partial(_publish_each, state, data))
 
 

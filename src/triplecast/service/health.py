@@ -7,7 +7,8 @@ from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 
-from triplecast.service.problems import RESPONSES
+from triplecast.errors import StorageFault
+from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import State
 from triplecast.service.tokens import CanRead
 
@@ -36,7 +37,11 @@ async def healthz() -> Health:
 
 @router.get("/readyz")
 async def readyz(state: State) -> Readiness:
-    """The folder can be read, and is this process's to write."""
+    """The folder can be read, and is this process's to write and to deliver from."""
+    fault = None if state.targets is None else state.targets.deliveries.fault
+    if fault is not None:
+        what = fault.found if isinstance(fault, StorageFault) else type(fault).__name__
+        raise Problem(503, "nothing is delivered any more", what, "restart the service once its folder can be used")
     found = await state.call(state.engine.serving.progress)
     return Readiness(status="ok", position=found.position, waiting=found.waiting, sequence=found.sequence)
 

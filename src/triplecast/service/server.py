@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import resource
 import signal
 import socket
 import sys
@@ -28,12 +29,15 @@ from triplecast.service.websub import open_hub, websub_way
 GRACE_SECONDS = 20
 """How long requests that are under way may take at the end."""
 CONNECTIONS = 20_000
+FILES = CONNECTIONS + 2_000
+"""Descriptors, where the system grants them: without one left nothing is accepted, nor delivered."""
 BACKLOG = 2_048
 
 
 def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Callable[[str], None]) -> None:
     """Serve a folder until SIGTERM or SIGINT. Raises `InputError` where nothing can listen there, `FolderLocked` and
     `StorageFault`."""
+    _allow_files()
     with ExitStack() as opened:
         engine = opened.enter_context(Engine.open(folder))
         listening = opened.enter_context(_listen(host, port))
@@ -75,6 +79,13 @@ class ServiceServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.service.tail.finish()
         await super().shutdown(sockets)
+
+
+def _allow_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _listen(host: str, port: int) -> socket.socket:

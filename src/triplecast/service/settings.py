@@ -39,7 +39,9 @@ class ServiceSettings:
     """Names in ``Host``, without a port, that are answered; empty: all."""
     document_bytes: int = GATE.bytes
     bulk_bytes: int = 64 << 20
-    """Of the body of one bulk request."""
+    """Of the body of one bulk request,"""
+    bulk_lines: int = 100_000
+    """which has no more lines: each has an answer."""
     request_bytes: int = 4 << 20
     """Of any other body."""
     waiting_bytes: int = 256 << 20

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
+from starlette.requests import ClientDisconnect
 
 from triplecast.delivery.hub import Hub
 from triplecast.delivery.requests import TargetRequests
@@ -118,7 +119,7 @@ class ServiceState:
     @asynccontextmanager
     async def body(self, request: Request, most: int) -> AsyncIterator[bytes]:
         """The body of a request, held for as long as the block lasts. Raises `Problem` 413 beyond `most` bytes, 408 for
-        one that does not come, and 429 where too many bytes are held already."""
+        one that does not come, 400 for one that breaks off, and 429 where too many bytes are held already."""
         parts: list[bytes] = []
         size = 0
         try:
@@ -134,6 +135,8 @@ class ServiceState:
                         parts.append(part)
             except TimeoutError:
                 raise Problem(408, "the body did not come", mend="send it faster, or in parts") from None
+            except ClientDisconnect:
+                raise Problem(400, "the body ends too early", mend="send it whole") from None  # for the log
             yield b"".join(parts)
         finally:
             self._held -= size

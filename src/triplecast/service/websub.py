@@ -63,7 +63,10 @@ def open_hub(engine: Engine, egress: Egress, requests: TargetRequests) -> Hub:
 
 def find_topic(engine: Engine, topic: str) -> tuple[LiveSubscription, str] | None:
     """The subscription whose feed has this address, and the feed's form; None for another address."""
-    parts = urlsplit(topic)
+    try:
+        parts = urlsplit(topic)
+    except ValueError:
+        return None
     place, found, name = parts.path.rpartition("/feed.")
     _, is_there, id = place.partition(_PLACE)
     key = parse_qs(parts.query).get("key", [""])[0]

@@ -31,6 +31,8 @@ _REDIRECTS = (*_PERMANENT, 302, 303, 307)
 _MAX_AGE = re.compile(r"(?:^|[,\s])(?:max-age)\s*=\s*\"?([0-9]{1,10})", re.I)
 _NEXT = re.compile(r"<([^<>]*)>\s*((?:;\s*[\w*-]+\s*=\s*(?:\"[^\"]*\"|[^\s;,\"]+)\s*)*)")
 _RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.I)
+_SENDABLE = re.compile(r"[\x20-\x7e\x80-\xff]*")
+"""What may be a header's value: a validator that is none could not be sent back."""
 _UNTOLD = frozenset(
     {"", "text/plain", "text/html", "application/octet-stream", "binary/octet-stream", "application/xhtml+xml"}
 )
@@ -79,13 +81,17 @@ def fetch(send: Send, url: str, validators: Validators, now: int, agent: str) ->
         answer.status,
         address,
         address if is_permanent and address != url else "",
-        Validators(answer.header("etag") or "", answer.header("last-modified") or ""),
+        Validators(*(_sendable(answer.header(name) or "") for name in ("etag", "last-modified"))),
         answer.body,
         _media_type(answer.header("content-type") or ""),
         _next_link(address, [value for name, value in answer.headers if name == "link"]),
         _fresh(answer.header("cache-control") or "", answer.header("expires"), answer.header("date"), now),
         _until(answer.header("retry-after"), now),
     )
+
+
+def _sendable(value: str) -> str:
+    return value if _SENDABLE.fullmatch(value) else ""
 
 
 def _resolved(address: str, reference: str) -> str:

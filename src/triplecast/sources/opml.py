@@ -15,10 +15,12 @@ from triplecast.ingest.gate import GATE, refuse_size
 from triplecast.ingest.xml_gate import pass_xml
 from triplecast.sources.source import Folders, KnownSource, NewSource, check_source
 
+MOST_FOLDERS = 32
+"""Folders in each other; what stands deeper is in the last of them."""
 _BARE = re.compile(rb"&(?!#?\w{1,10};)")
 """An ampersand that is not escaped, as many write addresses."""
 _ENTRY = re.compile(r"<outline\s((?:(?!<outline\s).)*?)\sxmlUrl=\"([^\"<>]*)\"", re.S)
-_TEXT = re.compile(r"\btext=\"(.*?)\"\s+\w+=", re.S)
+_TEXT = re.compile(r"\btext=\"(.{0,1000}?)\"\s{1,100}\w{1,100}=", re.S)
 
 
 class Outline(NamedTuple):
@@ -65,7 +67,8 @@ def read_opml(data: bytes) -> Outline:
             else:
                 repeated += source.url in found
                 found[source.url] = _joined(found.get(source.url), source)
-        waiting += [(each, folder if url or not name else (*folder, name)) for each in reversed(inner)]
+        is_folder = name and not url and len(folder) < MOST_FOLDERS
+        waiting += [(each, (*folder, name) if is_folder else folder) for each in reversed(inner)]
     return Outline(tuple(found.values()), tuple(faults), repeated)
 
 

@@ -76,7 +76,7 @@ class Poller:
         self._busy: dict[str, int] = {}
         """Until when servers are left alone that asked for it, or gave no answer."""
         self._ended = Event()
-        self.fault: TriplecastError | None = None
+        self.fault: Exception | None = None
         """Why the thread of `start` could not publish when it looked last."""
 
     def start(self, tell: Callable[[Polled], None] = lambda polled: None) -> None:
@@ -119,7 +119,7 @@ class Poller:
                         asked[host] = Thread(target=self._work, args=(round,), daemon=True), round
                         asked[host][0].start()
                 self.fault = None
-            except TriplecastError as fault:  # of the disk, most likely: what was taken is published once it is mended
+            except Exception as fault:  # of the disk, most likely: what was taken is published once it is mended
                 self.fault = fault
             self._ended.wait(LOOK_EVERY)
 
@@ -155,12 +155,16 @@ class Poller:
             with self.sources.writing() as file:
                 file.run("UPDATE source SET next_check = max(next_check, ?) WHERE id = ?", [(until, source.id)])
             return None
-        if is_oai(source.url):
-            return self._harvest(source)
         try:
+            if is_oai(source.url):
+                return self._harvest(source)
             crawled = self._crawler.crawl(source, self._known_pages(source), now)
         except (CheckFailed, EgressRefused, EgressFailed) as fault:
             return self._fail(source, fault, read_clock(self._clock))
+        except TriplecastError:
+            raise
+        except Exception as error:  # whatever a server sends, it silences no other source
+            return self._fail(source, CheckFailed(f"{type(error).__name__}: {error}"), read_clock(self._clock))
         reach("sources.fetched")
         with self._lock:
             if self._ended.is_set():

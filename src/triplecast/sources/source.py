@@ -138,7 +138,8 @@ def check_source(source: NewSource) -> NewSource:
 
 def _shown(text: str) -> str:
     """On one line, without what no XML can hold."""
-    return shortened("".join(each if each.isprintable() else " " for each in text).strip(), 1000)
+    line = text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)
+    return shortened(line.strip(), 1000)
 
 
 def second_text(at: int) -> str:

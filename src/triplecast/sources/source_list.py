@@ -158,7 +158,7 @@ class SourceList:
         with closing(self._following()) as followed:
             rows = (file or followed).ask(statement, (url, url, url))
         if not rows:
-            raise InputError(f"{printable_name(url)} is no source of {self._folder}", "`triplecast sources` lists them")
+            raise InputError(f"{printable_name(url)} is no source of this folder", "`triplecast sources` lists them")
         return _source(rows[0])
 
     def held(self, source: KnownSource) -> list[str]:

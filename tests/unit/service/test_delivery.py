@@ -157,6 +157,22 @@ def test_a_service_in_memory_delivers_nothing_and_says_so() -> None:
         assert client.get(path, headers=ticket).status_code == 409
 
 
+def test_a_service_whose_delivery_has_ended_is_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise TypeError("a row that nobody foresaw")
+
+    with Engine.open(tmp_path) as engine, open_runner(tmp_path, EGRESS, {}) as (runner, targets):
+        with TestClient(create_app(engine, None, targets), base_url=BASE) as client:
+            assert client.get("/readyz").status_code == 200
+            monkeypatch.setattr(runner.deliveries, "due", fail)
+            runner.start()
+            runner._thread.join()
+            answer = client.get("/readyz")
+            assert (answer.status_code, answer.json()["detail"]) == (503, "TypeError")
+        with pytest.raises(TypeError):
+            runner.stop()
+
+
 def test_a_reader_subscribes_to_a_feed_at_its_hub(client: TestClient) -> None:
     def behave(connection: socket.socket, request: bytes) -> None:
         query = parse_qs(urlsplit(request.split()[1].decode()).query)
@@ -168,7 +184,8 @@ def test_a_reader_subscribes_to_a_feed_at_its_hub(client: TestClient) -> None:
     assert 'rel="hub" href="http://localhost/hub"' in client.get(feed).text
     with receiver(behave) as reader:
         form = {"hub.mode": "subscribe", "hub.topic": feed, "hub.callback": reader.url, "hub.secret": "s"}
-        assert client.post("/hub", data=form | {"hub.topic": feed[:-1]}).status_code == 404
+        for other in (feed[:-1], "http://[/subscriptions/q/feed.atom", "http://\u2100/subscriptions/q/feed.atom"):
+            assert client.post("/hub", data=form | {"hub.topic": other}).status_code == 404
         assert client.post("/hub", data=form).status_code == 202
         wait_until(lambda: client.get(path, headers=ticket).json()["targets"] != [])
         publish(client, "x")

@@ -50,10 +50,11 @@ def test_more_than_may_wait_are_told_to_come_again(engine: Engine) -> None:
 
 
 def test_bodies_are_bounded_each_and_together(engine: Engine) -> None:
-    with service_of(engine, document_bytes=1000, waiting_bytes=1500, bulk_bytes=5000) as client:
+    with service_of(engine, document_bytes=1000, waiting_bytes=1500, bulk_bytes=5000, bulk_lines=1450) as client:
         assert client.put("/documents?graph=a:1", content=b"#" * 1001, headers=TURTLE).status_code == 413
         bulk = {"Content-Type": "application/x-ndjson"}
         assert client.post("/documents", content=b"\n" * 1600, headers=bulk).status_code == 429
+        assert client.post("/documents", content=b"\n" * 1451, headers=bulk).status_code == 413
         assert client.post("/documents", content=b"\n" * 1400, headers=bulk).status_code == 200
         assert client.app.state.service._held == 0  # type: ignore[attr-defined]
 
@@ -79,6 +80,27 @@ def test_a_body_that_does_not_come_is_not_waited_for(engine: Engine) -> None:
     asyncio.run(scene())
     assert sent[0]["status"] == 408
     assert app.state.service._held == 0
+
+
+def test_a_body_that_breaks_off_is_no_failure_of_the_service(engine: Engine) -> None:
+    app = create_app(engine)
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def leave() -> dict[str, object]:
+        return {"type": "http.disconnect"}
+
+    async def take(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"text/turtle")]
+    scope = {"type": "http", "method": "PUT", "path": "/documents", "query_string": b"graph=a:b", "headers": headers}
+
+    async def scene() -> None:
+        async with app.router.lifespan_context(app):
+            await app(scope, leave, take)
+
+    asyncio.run(scene())
+    assert sent[0]["status"] == 400
 
 
 def test_every_error_has_a_status_and_no_path(tmp_path: object) -> None:

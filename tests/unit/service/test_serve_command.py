@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import resource
 import signal
+import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -32,6 +35,22 @@ def test_it_serves_and_ends_in_order(tmp_path: Path, number: int) -> None:
     assert served.end(number) == 0
     with Engine.open(tmp_path / "folder") as engine:
         assert engine.serving.state("https://e.org/1") is not None
+
+
+def test_connections_that_say_nothing_take_no_descriptor_that_is_needed(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 2_000:
+        pytest.skip("this machine grants too few descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+    try:
+        served = Served(tmp_path / "folder")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with ExitStack() as opened, httpx.Client(base_url=served.url, trust_env=False, timeout=120) as client:
+        for _ in range(300):
+            opened.enter_context(socket.create_connection(("127.0.0.1", httpx.URL(served.url).port or 0)))
+        assert put(client, 1, "one").status_code == 201
+    assert served.end(signal.SIGTERM) == 0
 
 
 def test_what_was_acknowledged_survives_kills(tmp_path: Path, seed: int) -> None:

@@ -53,6 +53,29 @@ def test_validators_are_sent_back_as_they_came_and_304_changes_nothing(tmp_path:
         assert w.told() == ["T1"]
 
 
+@pytest.mark.parametrize("tag", ['"a\x01b"', '"a\x7fb"', '"a\x0cb"'])
+def test_a_validator_that_no_header_can_hold_is_not_kept(tmp_path: Path, tag: str) -> None:
+    with world(tmp_path) as w:
+        w.add("/feed")
+        w.server.pages["/feed"] = feed(1)._replace(headers={"ETag": tag})
+        assert not w.poll("/feed").failed
+        w.server.pages["/feed"] = feed(1, 2)
+        assert w.poll("/feed").new == 1
+
+
+def test_an_answer_that_nobody_foresaw_is_a_check_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise IndexError("from the depths")
+
+    with world(tmp_path) as w:
+        w.add("/feed")
+        w.server.pages["/feed"] = feed(1)
+        with monkeypatch.context() as patched:
+            patched.setattr("triplecast.sources.crawling.Crawler.crawl", fail)
+            assert w.poll("/feed").failed
+        assert w.poll("/feed").new == 1
+
+
 def test_an_old_archive_that_comes_back_is_withheld_until_it_is_released(tmp_path: Path) -> None:
     with world(tmp_path) as w:
         w.add("/feed")

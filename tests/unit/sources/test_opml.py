@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 from xml.etree import ElementTree
 
 import pytest
 
 from triplecast import InputError
 from triplecast.sources import NewSource, SourceList, read_opml, write_opml
+from triplecast.sources.opml import MOST_FOLDERS
 
 OPML = """<?xml version="1.0" encoding="ISO-8859-1"?>
 <opml version="2.0"><head/><body>
@@ -67,6 +69,17 @@ def test_adding_again_adds_folders_and_what_is_wrong_adds_nothing(tmp_path: Path
 def test_what_is_no_opml_is_refused(data: bytes) -> None:
     with pytest.raises(InputError):
         read_opml(data)
+
+
+def test_what_an_outline_says_costs_no_more_than_it_is_long() -> None:
+    folders, entries, name = 400, 5000, "a" * 900
+    deep = f'<outline text="{name}">' * folders + "".join(f'<outline xmlUrl="http://h/{n}"/>' for n in range(entries))
+    quotes = '<outline a="' + 'text="x ' * 20_000 + ' y xmlUrl="http://h/"><'
+    began = process_time()
+    (first, *_) = read_opml(f"<opml><body>{deep}{'</outline>' * folders}</body></opml>".encode()).sources
+    assert first.folders == ((name,) * MOST_FOLDERS,)
+    assert len(read_opml(f"<opml><body>{quotes}</body></opml>".encode()).sources) == 1
+    assert process_time() - began < 10  # 100 s before names and texts were bounded
 
 
 def test_the_outlines_of_a_real_collection_are_read_whole(shared_data: Path) -> None:
