@@ -221,7 +221,7 @@ def poll(arguments: argparse.Namespace) -> int:
 def _open_poller(arguments: argparse.Namespace) -> Iterator[Poller]:
     """Raises `FolderLocked` where another process has the folder."""
     from triplecast.cli.publish import open_engine
-    from triplecast.egress import Egress, EgressRules
+    from triplecast.egress import AGENT, Egress, EgressRules
     from triplecast.model.operators import SCHEDULE
     from triplecast.sources import Poller
     from triplecast.sources.schedule import DEFAULT_BOUNDS, Bounds
@@ -232,7 +232,7 @@ def _open_poller(arguments: argparse.Namespace) -> Iterator[Poller]:
         raise InputError(
             "the shortest time between two checks is longer than the longest", "give --every 15m --at-most 1d"
         )
-    agent = f"Triplecast (+{arguments.contact})" if arguments.contact else "Triplecast"
+    agent = f"{AGENT} (+{arguments.contact})" if arguments.contact else AGENT
     rules = EgressRules(private=True, ports=frozenset()) if arguments.private else EgressRules()
     with (
         open_engine(arguments.folder, SCHEDULE) as engine,
