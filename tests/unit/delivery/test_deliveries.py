@@ -119,6 +119,32 @@ def test_one_in_vain_is_tried_ten_times_in_75_hours_and_holds_the_others_up(fold
     assert folder.target()["delivered"] == 2
 
 
+def test_what_was_to_be_replayed_as_a_target_was_disabled_can_be_replayed_again(folder: Folder) -> None:
+    id = folder.add()
+    for number, title in enumerate(("one", "two"), 1):
+        folder.publish(title)
+        folder.reply = lambda: answer(500)
+        while len(folder.ask("dead")["dead"]) < number:
+            folder.go()
+            folder.now = folder.deliveries.next_due() or folder.now
+        folder.reply = lambda: answer(200)
+        folder.publish("between")
+        folder.go_until_quiet()
+    assert [each["again"] for each in folder.ask("dead")["dead"]] == [False, False]
+    folder.ask("replay", target=id)
+    folder.reply = lambda: answer(410)
+    folder.go()
+    assert folder.target()["disabled"]
+    assert [each["again"] for each in folder.ask("dead")["dead"]] == [False, False]
+    sent = len(folder.sent)
+    folder.reply = lambda: answer(200)
+    folder.ask("enable", target=id)
+    assert folder.ask("replay", target=id) == {"replayed": 2}
+    folder.go_until_quiet()
+    assert titles(folder)[sent:] == ["one", "two"]
+    assert folder.ask("dead")["dead"] == []
+
+
 def test_a_replay_in_vain_stays_a_dead_letter_and_holds_nothing_up(folder: Folder) -> None:
     id = folder.add()
     folder.publish("one")
