@@ -65,10 +65,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def add_delivery(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where notifications may go."""
-    parser.add_argument("--private", action="store_true", help="allow this machine and private networks")
-    parser.add_argument(
-        "--webhook-port", metavar="N", type=int, action="append", help="allow this port beside 80 and 443"
-    )
+    parser.add_argument("--private", action="store_true", help="allow this machine and private networks as webhooks")
+    parser.add_argument("--webhook-port", metavar="N", type=int, action="append", help="allow webhooks at this port")
     parser.add_argument("--smtp", metavar="URL", help="hand mail in here: smtp://host:587, smtps://host:465")
     parser.add_argument("--smtp-user", metavar="NAME", help=f"log in there; the password is in {PASSWORD}")
     parser.add_argument("--mail-from", metavar="ADDRESS", help="the address that mail comes from")
