@@ -96,7 +96,7 @@ def test_what_is_recorded_between_history_and_the_live_stream_comes_once(
     monkeypatch.setattr(Tail, "wait", waiting)
 
     async def scene() -> list[StreamEvent]:
-        state = ServiceState(engine, ServiceSettings())
+        state = ServiceState(engine, ServiceSettings(), None, None)
         state.start()
         wanted = WantedRows("titles", None, subscribed.registration)
         frames = streams.NotificationStream(state, 0, wanted, lambda: True)._frames()
@@ -125,7 +125,7 @@ def test_a_heartbeat_never_passes_over_what_was_recorded_while_it_was_made(
     engine.subscribe(TITLES, id="titles", notify="every")
 
     async def scene() -> tuple[list[StreamEvent], ServiceState]:
-        state = ServiceState(engine, ServiceSettings())
+        state = ServiceState(engine, ServiceSettings(), None, None)
         state.start()
         looks = iter(range(10**6))
 
