@@ -157,3 +157,13 @@ def test_the_samples_are_what_their_generator_writes(tmp_path: Path, monkeypatch
     written = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     committed = {path.relative_to(kept): path.read_bytes() for path in kept.rglob("*") if path.is_file()}
     assert written == committed
+
+
+def test_each_format_of_a_database_has_its_own_number() -> None:
+    numbers = [
+        found
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for found in re.findall(r"Format\(\s*(?:application=)?(0x[0-9A-Fa-f]{8})", path.read_text("utf-8"))
+    ]
+    assert len(numbers) >= 5
+    assert len({*numbers}) == len(numbers), numbers

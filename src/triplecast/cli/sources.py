@@ -83,9 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(sources: SourceList, arguments: argparse.Namespace) -> int:
+    from triplecast.sources.source import source_row
+
     for source in sources.sources():
         if arguments.json:
-            print_json(row_of(source))
+            print_json(source_row(source))
         else:
             print_text(_line_of(source))
     return Exit.DONE
@@ -230,7 +232,7 @@ def poll(arguments: argparse.Namespace) -> int:
 def _open_poller(arguments: argparse.Namespace) -> Iterator[Poller]:
     """Raises `FolderLocked` where another process has the folder."""
     from triplecast.cli.publish import open_engine
-    from triplecast.egress import Egress, EgressRules
+    from triplecast.egress import AGENT, Egress, EgressRules
     from triplecast.model.operators import SCHEDULE
     from triplecast.sources import Poller
     from triplecast.sources.schedule import DEFAULT_BOUNDS, Bounds
@@ -241,7 +243,7 @@ def _open_poller(arguments: argparse.Namespace) -> Iterator[Poller]:
         raise InputError(
             "the shortest time between two checks is longer than the longest", "give --every 15m --at-most 1d"
         )
-    agent = f"Triplecast (+{arguments.contact})" if arguments.contact else "Triplecast"
+    agent = f"{AGENT} (+{arguments.contact})" if arguments.contact else AGENT
     rules = EgressRules(private=True, ports=frozenset()) if arguments.private else EgressRules()
     with (
         open_engine(arguments.folder, SCHEDULE, "a server polls its sources by itself; end a run first") as engine,
@@ -282,25 +284,6 @@ def _exit_of(polled: list[Polled]) -> int:
     return Exit.DONE if any(each.new or each.edited or each.removed for each in polled) else Exit.NOTHING
 
 
-def row_of(source: KnownSource) -> dict[str, object]:
-    """A source as JSON shows it."""
-    times = {name: _shown(getattr(source, name)) for name in ("next_check", "last_check", "last_change")}
-    names = (
-        "url",
-        "location",
-        "title",
-        "folders",
-        "kind",
-        "split",
-        "identity",
-        "interval",
-        "failures",
-        "error",
-        "gone",
-    )
-    return {name: getattr(source, name) for name in names} | {"held": source.withheld} | times
-
-
 def _line_of(source: KnownSource) -> str:
     folders = "; ".join("/".join(names) for names in source.folders)
     parts = [source.url, source.title, folders and f"in {folders}", source.kind]
@@ -313,9 +296,9 @@ def _line_of(source: KnownSource) -> str:
 
 
 def _shown(at: int) -> str | None:
-    from triplecast.sources.source import second_text
+    from triplecast.sources.source import shown_time
 
-    return second_text(at) if at else None
+    return shown_time(at)
 
 
 def _now() -> int:

@@ -150,18 +150,18 @@ class Deliveries:
             if live is None:
                 return
             live.in_flight = False
+            if attempt.letter is not None and outcome.word != REFUSED:
+                self._settle_letter(live, attempt.letter, outcome, now)
             if live.target.disabled:
                 return
             if outcome.word == REFUSED:
                 self._let_go(live, attempt.letter)
             elif outcome.word == GONE:
                 self._give_up(live, outcome.reason)
-            elif attempt.letter is not None:
-                self._settle_letter(live, attempt.letter, outcome, now)
-            elif outcome.word == DELIVERED:
+            elif attempt.letter is None and outcome.word == DELIVERED:
                 self._set(live, live.advanced(attempt.notifications, now))
                 live.feed.drop_upto(live.target.sequence)
-            else:
+            elif attempt.letter is None:
                 self._fail(live, attempt.notifications, outcome, now)
             if attempt.target.id in self._lives:
                 self._schedule(live)
@@ -372,6 +372,7 @@ class Deliveries:
         self._ledger.note(target)
 
     def _forget_place(self, live: Live) -> None:
+        self._ledger.bury(each._replace(again=False) for each in live.letters)
         self._hearing.drop(live)
         self._hungry.pop(live.target.id, None)
 

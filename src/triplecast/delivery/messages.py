@@ -9,7 +9,7 @@ from triplecast.journal import JournalFile
 from triplecast.model.operators import OperatorSet
 from triplecast.model.printable import json_line, printable, printable_name, shortened
 from triplecast.outbox import Notification
-from triplecast.syndication.rows import head_row, notification_row
+from triplecast.syndication.rows import event_type, head_row, notification_row, short_row
 
 MOST_BYTES = 1 << 20
 """Of a message, unless it is one of many rows: then these are left out, and it says where they are."""
@@ -30,13 +30,12 @@ def row_of(notification: Notification) -> dict[str, object]:
     """The object that `triplecast notifications --json` prints."""
     if len(notification.json) <= MOST_BYTES:
         return notification_row(notification)
-    found = f"the rows take {len(notification.json)} bytes; read them by the cursor"
-    return head_row(notification) | {"omitted": found}
+    return short_row(head_row(notification), len(notification.json))
 
 
 def webhook_body(notification: Notification) -> bytes:
     """An object with ``type``, ``timestamp`` and ``data``, as Standard Webhooks recommends."""
-    said = {"type": f"triplecast.match.{notification.change}", "timestamp": notification.accepted_at}
+    said = {"type": event_type(notification), "timestamp": notification.accepted_at}
     return json_line(said | {"data": row_of(notification)}).encode()
 
 

@@ -7,8 +7,6 @@ shorter at random, so that what failed together is not tried together.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 WAITS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Seconds after each attempt in vain but the last."""
@@ -37,17 +35,3 @@ def raised(rate: float) -> float:
 
 def lowered(rate: float) -> float:
     return max(rate / 2, LOWEST_RATE)
-
-
-def read_retry_after(value: str | None, now: int) -> float | None:
-    """The seconds that a `Retry-After` header asks for, at most `LONGEST_WAIT`; None for what is none."""
-    if value is None:
-        return None
-    if value.isascii() and value.isdecimal():
-        return float(min(int(value[:12]), LONGEST_WAIT))
-    try:
-        at = parsedate_to_datetime(value)
-    except (TypeError, ValueError, IndexError, OverflowError):
-        return None
-    seconds = at.replace(tzinfo=at.tzinfo or UTC).timestamp() - datetime.fromtimestamp(now / 1e6, UTC).timestamp()
-    return min(max(seconds, 0.0), LONGEST_WAIT)

@@ -21,9 +21,8 @@ from functools import partial
 from triplecast.delivery.attempt import BUSY, DELIVERED, FAILED, GONE, REFUSED, Attempt, AttemptOutcome, Deliver
 from triplecast.delivery.deliveries import Deliveries
 from triplecast.delivery.messages import command_input, mail_subject, mail_text, webhook_body, with_definitions
-from triplecast.delivery.retrying import read_retry_after
 from triplecast.delivery.target import COMMAND, EMAIL, WEBHOOK, secret_key
-from triplecast.egress import HttpAnswer, Send
+from triplecast.egress import HttpAnswer, Send, read_retry_after
 from triplecast.errors import EgressFailed, EgressRefused, InputError
 from triplecast.journal import JournalFile
 from triplecast.model.operators import OperatorSet

@@ -39,10 +39,6 @@ class TargetStore:
         (folder / DATABASE).chmod(0o600)  # it has secrets
         return store
 
-    @staticmethod
-    def reader(folder: Path) -> TargetStore:
-        return TargetStore(SqliteFile.follower(folder / DATABASE, _FORMAT))
-
     def close(self) -> None:
         self._database.close()
 
@@ -91,6 +87,3 @@ class TargetStore:
         """Of letters that were delivered after all."""
         rows = [(each.target, each.sequence) for each in letters]
         self._database.run("DELETE FROM dead WHERE target = ? AND sequence = ?", rows)
-
-    def forget_all(self, targets: Iterable[str]) -> None:
-        self._database.run("DELETE FROM dead WHERE target = ?", [(id,) for id in targets])

@@ -49,7 +49,6 @@ class EgressRules:
     """Whether this machine and private networks may be reached (`is_refused`)."""
     ports: frozenset[int] = frozenset({80, 443})
     """Empty: all."""
-    agent: str = AGENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ class Egress:
         if body is not None:
             head.append(("Content-Length", str(len(body))))
         named = {name.lower() for name, _ in given}
-        ours = {"User-Agent": self.rules.agent, "Accept-Encoding": "gzip"}
+        ours = {"User-Agent": AGENT, "Accept-Encoding": "gzip"}
         return [*head, *((name, value) for name, value in ours.items() if name.lower() not in named), *given]
 
     def _addresses(self, target: RequestTarget, deadline: float) -> list[Address]:

@@ -1,4 +1,4 @@
-"""What an engine takes from another folder: it is what local repositories and replicas are made of."""
+"""What an engine takes that was read elsewhere: for local repositories, replicas and the streams of Spark."""
 
 from __future__ import annotations
 

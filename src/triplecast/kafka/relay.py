@@ -32,7 +32,9 @@ from triplecast.kafka.connection import (
     refuse_lasting,
 )
 from triplecast.model.operators import NO_OPERATORS
+from triplecast.model.printable import json_line
 from triplecast.outbox import Cursor, Definitions, Outbox
+from triplecast.syndication.rows import short_row
 
 AT_ONCE, BYTES_AT_ONCE = 1_000, 4 << 20
 """Notifications, and bytes of them, after which a transaction is committed."""
@@ -43,7 +45,6 @@ SENT = "kafka sent "
 NOTED_SECONDS = 60.0
 KNOWN_IDS = 10_000_000
 """Most ids of a topic that are held in memory."""
-_ANSWERS = ("bindings", "graph", "added", "removed", "changed", "updated", "present")
 _AGAIN_SECONDS = 1.0
 _SECONDS = 10.0
 """For an answer while the run works, so that it ends soon after it is to."""
@@ -223,7 +224,7 @@ class Relay:
         value = line.text.encode()
         most = int(self._kafka.settings.get("message.max.bytes", LARGEST)) - 1_000
         if len(value) > most:
-            value = _without_answers(line.text, len(value))
+            value = json_line(short_row(json.loads(line.text), len(value))).encode()
         place = crc32(f"{line.registration} {line.publication}".encode()) % self._partitions
         while True:
             try:
@@ -270,12 +271,6 @@ class Relay:
 def _line(text: str) -> OutgoingLine:
     row = json.loads(text)
     return OutgoingLine(row["sequence"], row["id"], row["registration"], row["publication"], text)
-
-
-def _without_answers(text: str, size: int) -> bytes:
-    """A notification too large for a record, without its answers: the folder has them."""
-    row = {name: value for name, value in json.loads(text).items() if name not in _ANSWERS}
-    return json.dumps(row | {"left_out": size}, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _digest(id: bytes) -> bytes:

@@ -15,8 +15,6 @@ from triplecast.model.match import CHANGES, MatchedBatch
 from triplecast.model.open_rows import PairReason
 from triplecast.model.publication import Publication
 
-DECODED_AT_ONCE = 4 << 20
-
 
 class PublicationName(NamedTuple):
     """A publication as notifications name it."""

@@ -73,9 +73,6 @@ class ShardManifest:
     def load(self) -> tuple[int, ...]:
         return tuple(sum(cut.load[shard] for cut in self.cuts) for shard in range(self.shards))
 
-    def bytes_of(self, shard: int) -> int:
-        return sum(part.bytes for cut in self.cuts if (part := cut.parts[shard]) is not None)
-
 
 class ShardWriter:
     """The one writer of a folder of shards, which is a cache of the index; what an earlier process left is deleted."""

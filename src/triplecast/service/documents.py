@@ -88,7 +88,7 @@ async def get_document(
     form = choose(accept, [*(DATASET_FORMS if publication.dataset else GRAPH_FORMS)])
     tag = f'"{current.tag}.{TAG_ENDS[form]}"'
     headers = {"ETag": tag, "Vary": "Accept", "Last-Modified": _http_date(publication.accepted_at)}
-    if _is_known(request, tag):
+    if Preconditions.of(request.headers).knows(tag):
         return Response(status_code=304, headers=headers)
     return Response(await state.call(partial(write_rdf, publication.quads, form)), 200, headers, form)
 
@@ -348,12 +348,6 @@ def _media_type(request: Request) -> str:
         except DocumentRejected as error:
             raise Problem(415, "this Content-Type is not read", error.reason, error.hint) from None
     return media_type
-
-
-def _is_known(request: Request, tag: str) -> bool:
-    conditions = Preconditions.of(request.headers)
-    known = conditions.none_match or ()
-    return any(each in ("*", tag, f"W/{tag}") for each in known)
 
 
 def _http_date(accepted_at: str) -> str:

@@ -89,32 +89,47 @@ async def _feed(request: Request, state: State, id: str, key: str, before: int |
     told = await state.call(partial(_latest, source, found, before))
     tag = f'"{told[0].sequence if told else 0}-{told[-1].sequence if told else 0}"'
     headers = {"ETag": tag, "Cache-Control": "private, max-age=60", "Referrer-Policy": "no-referrer"}
-    known = Preconditions.of(request.headers).none_match or ()
-    if any(each in ("*", tag, f"W/{tag}") for each in known):
+    if Preconditions.of(request.headers).knows(tag):
         return Response(status_code=304, headers=headers)
     address = f"{_place(request, id)}.{form}?"
     own = {"key": key} if before is None else {"key": key, "before": str(before)}
     older = {"key": key, "before": str(told[-1].sequence)} if len(told) == ENTRIES else None
+    following = None if older is None else address + urlencode(older)
+    hub = None if state.hub is None else f"{request.base_url}hub"
+    write = partial(write_feed, engine, found, form, address + urlencode(own), told, hub, following)
+    return Response(await state.call(write), 200, headers, WRITTEN[form][0])
+
+
+def write_feed(
+    engine: Engine,
+    found: LiveSubscription,
+    form: str,
+    address: str,
+    told: Sequence[Notification],
+    hub: str | None,
+    older: str | None = None,
+) -> bytes:
+    """The feed of a subscription at an address, with these entries, the newest first."""
     head = FeedHead(
         id=f"urn:triplecast:feed:{engine.serving.feed_name(found)}",
-        title=id,
-        address=address + urlencode(own),
+        title=found.id,
+        address=address,
         updated=told[0].accepted_at if told else engine.serving.subscribed_at(found),
-        older=None if older is None else address + urlencode(older),
-        hub=None if state.hub is None else f"{request.base_url}hub",
+        older=older,
+        hub=hub,
     )
-    media_type, write = WRITTEN[form]
-    return Response(await state.call(partial(write, head, told)), 200, headers, media_type)
+    return WRITTEN[form][1](head, told)
 
 
 def open_feed(engine: Engine, id: str, key: str) -> LiveSubscription:
-    """The live subscription whose feed a key opens. One `Problem` 404 for an unknown id and for a wrong key: a guess
-    learns nothing."""
+    """The live subscription whose feed a key opens. One `Problem` 404 for an unknown id, for one that has no feed and
+    for a wrong key: a guess learns nothing."""
     try:
         found = engine.serving.subscription(id, None)
+        known = engine.serving.feed_key(found)
     except InputError:
         raise _NONE from None
-    if not hmac.compare_digest(engine.serving.feed_key(found).encode(), key.encode("utf-8", "backslashreplace")):
+    if not hmac.compare_digest(known.encode(), key.encode("utf-8", "backslashreplace")):
         raise _NONE
     return found
 

@@ -20,7 +20,7 @@ MOST = 1_000_000
 """Answers that are kept; beyond, the oldest goes before its time."""
 LONGEST_KEY = 255
 SERVICE = Format(
-    application=0x54525331,
+    application=0x54524131,
     version=1,
     schema="""
 CREATE TABLE answer(

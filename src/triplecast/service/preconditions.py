@@ -14,7 +14,7 @@ from triplecast.service.problems import Problem
 
 @dataclass(frozen=True, slots=True)
 class Preconditions:
-    """``If-Match`` and ``If-None-Match`` of a request that changes a document."""
+    """``If-Match`` and ``If-None-Match`` of a request."""
 
     match: Sequence[str] | None
     none_match: Sequence[str] | None
@@ -29,6 +29,10 @@ class Preconditions:
     def is_any(self) -> bool:
         """Whether there is nothing to check."""
         return self.match is None and self.none_match is None
+
+    def knows(self, tag: str) -> bool:
+        """Whether the client has the representation with this entity tag: ``If-None-Match`` names it."""
+        return any(each in ("*", tag, f"W/{tag}") for each in self.none_match or ())
 
     def check(self, state: DocumentState | None) -> None:
         """Raises `Problem` 412."""

@@ -9,18 +9,19 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
+from triplecast.egress.url import LONGEST
 from triplecast.journal import read_clock, system_clock
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import ServiceState, State
 from triplecast.service.tokens import CanAdmin, CanRead
-from triplecast.sources import KnownSource, NewSource, SourceList, read_opml, write_opml
-from triplecast.sources.source import second_text
+from triplecast.sources import NewSource, SourceList, read_opml, write_opml
+from triplecast.sources.source import source_row
 
 router = APIRouter(tags=["sources"], responses=RESPONSES)
 
 OPML = "text/x-opml"
 """The media type that feed readers give it."""
-Address = Annotated[str, Query(min_length=1, max_length=4096, description="of the source")]
+Address = Annotated[str, Query(min_length=1, max_length=LONGEST, description="of the source")]
 Name = Annotated[str, Query(max_length=1000)]
 _XML = {"content": {"*/*": {"schema": {"type": "string"}}}}
 
@@ -84,7 +85,8 @@ class ProvenanceRows(BaseModel):
 @router.get("/sources")
 async def list_sources(state: State, access: CanRead) -> SourceRows:
     """All sources, in the order in which they were added."""
-    return SourceRows(sources=[_row(each) for each in await state.call(_sources_of(state).sources)])
+    found = await state.call(_sources_of(state).sources)
+    return SourceRows(sources=[SourceRow.model_validate(source_row(each)) for each in found])
 
 
 @router.post("/sources", status_code=201)
@@ -151,29 +153,6 @@ def _sources_of(state: ServiceState) -> SourceList:
     if state.poller is None:
         raise Problem(404, "a service in memory has no sources", mend="serve a folder")
     return state.poller.sources
-
-
-def _row(source: KnownSource) -> SourceRow:
-    def shown(at: int) -> str | None:
-        return second_text(at) if at else None
-
-    return SourceRow(
-        url=source.url,
-        location=source.location,
-        title=source.title,
-        folders=[list(names) for names in source.folders],
-        kind=source.kind,
-        split=source.split,
-        identity=source.identity,
-        interval=source.interval,
-        failures=source.failures,
-        error=source.error,
-        gone=source.gone,
-        held=source.withheld,
-        next_check=shown(source.next_check),
-        last_check=shown(source.last_check),
-        last_change=shown(source.last_change),
-    )
 
 
 def _now() -> int:

@@ -102,7 +102,7 @@ class ServiceState:
         self.notifications.close()
 
     async def call(self, work: Callable[[], _Result]) -> _Result:
-        """What `work`, which only reads, returns. Raises what `CallThreads.call` raises."""
+        """What `work`, which records no notification, returns. Raises what `CallThreads.call` raises."""
         return await self.reading.call(work)
 
     async def write(self, work: Callable[[], _Result]) -> _Result:

@@ -17,10 +17,9 @@ from triplecast.engine import Engine
 from triplecast.model.subscription import Registration
 from triplecast.outbox import Notification
 from triplecast.registry.listing import LiveSubscription
-from triplecast.service.feeds import WRITTEN, open_feed
+from triplecast.service.feeds import WRITTEN, open_feed, write_feed
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import State
-from triplecast.syndication.feed import FeedHead
 
 router = APIRouter(tags=["feeds"], responses=RESPONSES)
 
@@ -97,13 +96,5 @@ def _render(engine: Engine, topic: str, notifications: Sequence[Notification]) -
     if found is None:
         return None
     subscription, form = found
-    media_type, write = WRITTEN[form]
-    told = [*reversed(notifications)]
-    head = FeedHead(
-        id=f"urn:triplecast:feed:{engine.serving.feed_name(subscription)}",
-        title=subscription.id,
-        address=topic,
-        updated=told[0].accepted_at,
-        hub=hub_of(topic),
-    )
-    return FeedContent(media_type, write(head, told))
+    written = write_feed(engine, subscription, form, topic, [*reversed(notifications)], hub_of(topic))
+    return FeedContent(WRITTEN[form][0], written)

@@ -7,12 +7,10 @@ named.
 from __future__ import annotations
 
 import re
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 from urllib.parse import urljoin
 
-from triplecast.egress import Send
+from triplecast.egress import Send, read_date, read_retry_after
 from triplecast.errors import EgressFailed
 from triplecast.sources.source import SECOND, Validators
 
@@ -86,7 +84,7 @@ def fetch(send: Send, url: str, validators: Validators, now: int, agent: str) ->
         _media_type(answer.header("content-type") or ""),
         _next_link(address, [value for name, value in answer.headers if name == "link"]),
         _fresh(answer.header("cache-control") or "", answer.header("expires"), answer.header("date"), now),
-        _until(answer.header("retry-after"), now),
+        read_retry_after(answer.header("retry-after"), now),
     )
 
 
@@ -120,25 +118,7 @@ def _fresh(cache_control: str, expires: str | None, date: str | None, now: int) 
         return 0.0
     if found := _MAX_AGE.search(cache_control):
         return float(found[1])
-    until, since = _date(expires), _date(date)
+    until, since = read_date(expires), read_date(date)
     if until is None:
         return 0.0
     return max(0.0, until - (now / SECOND if since is None else since))
-
-
-def _until(retry_after: str | None, now: int) -> float | None:
-    if retry_after is None:
-        return None
-    if re.fullmatch(r"\s*[0-9]{1,10}\s*", retry_after):
-        return float(retry_after)
-    at = _date(retry_after)
-    return None if at is None else max(0.0, at - now / SECOND)
-
-
-def _date(text: str | None) -> float | None:
-    """Seconds since 1970; None for what is no date."""
-    try:
-        found = parsedate_to_datetime(text or "")
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None

@@ -20,6 +20,7 @@ from triplecast.errors import DocumentRejected
 from triplecast.ingest.document import part_iri
 from triplecast.ingest.feed_item import DC, absolute_iri
 from triplecast.ingest.gate import GATE
+from triplecast.ingest.media_types import N_TRIPLES, RDF_XML
 from triplecast.ingest.xml_gate import RDF_NAMESPACE, pass_xml
 from triplecast.sources.source import KnownSource
 from triplecast.sqlite import SqliteFile
@@ -27,7 +28,6 @@ from triplecast.sqlite import SqliteFile
 _OAI = "{http://www.openarchives.org/OAI/2.0/}"
 _OAI_DC = "{http://www.openarchives.org/OAI/2.0/oai_dc/}dc"
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-N_TRIPLES, RDF_XML = "application/n-triples", "application/rdf+xml"
 NO_MATCH, BAD_TOKEN = "noRecordsMatch", "badResumptionToken"
 
 

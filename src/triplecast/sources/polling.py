@@ -16,7 +16,7 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 from triplecast.crash_points import reach
-from triplecast.egress import Send
+from triplecast.egress import AGENT, Send
 from triplecast.engine import Engine, Receipt
 from triplecast.errors import EgressFailed, EgressRefused, TriplecastError
 from triplecast.ingest import Document, Parser
@@ -29,7 +29,6 @@ from triplecast.sources.source import FEED, OAI, KnownSource, Validators
 from triplecast.sources.source_list import SourceList, seconds
 from triplecast.sources.taking import Polled, settled, take_feed, take_records, take_snapshot
 
-AGENT = "Triplecast"
 HOSTS = 8
 """Servers that are asked at a time, one request each."""
 AT_ONCE = 200

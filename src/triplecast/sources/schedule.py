@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-HOUR, DAY = 3600, 86_400
+DAY = 86_400
 LONGEST_WAIT = 7 * DAY
 """Seconds: so long a ``Retry-After`` is believed; nothing waits longer."""
 JITTER = 0.1

@@ -142,6 +142,15 @@ def _shown(text: str) -> str:
     return shortened(line.strip(), 1000)
 
 
-def second_text(at: int) -> str:
-    """A time as xsd:dateTime in whole seconds, UTC."""
-    return datetime.fromtimestamp(at // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def shown_time(at: int) -> str | None:
+    """A time as xsd:dateTime in whole seconds, UTC; None for never."""
+    return datetime.fromtimestamp(at // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else None
+
+
+_ROW = ("url", "location", "title", "folders", "kind", "split", "identity", "interval", "failures", "error", "gone")
+
+
+def source_row(source: KnownSource) -> dict[str, object]:
+    """A source as JSON shows it."""
+    times = {name: shown_time(getattr(source, name)) for name in ("next_check", "last_check", "last_change")}
+    return {name: getattr(source, name) for name in _ROW} | {"held": source.withheld} | times

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from triplecast.ingest.media_types import N_TRIPLES
 from triplecast.journal import time_text
 from triplecast.model.printable import shortened
 from triplecast.sources.items import read_items, sift_items
-from triplecast.sources.oai import N_TRIPLES, OaiPage, compare_records
+from triplecast.sources.oai import OaiPage, compare_records
 from triplecast.sources.schedule import Bounds, next_interval, wait_after_success
 from triplecast.sources.snapshots import compare_snapshot
 from triplecast.sources.source import KnownSource, SourcePage, Validators

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from triplecast.errors import InputError
 from triplecast.ingest import Document
+from triplecast.ingest.media_types import N_TRIPLES
 from triplecast.model.publication import Reject
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 COLUMNS = ("data", "media_type", "graph", "id")
 """Of a document: `data` is text or bytes; the others are texts, and may be null or missing."""
 _TRIPLES = "triples"
-_NTRIPLES = "application/n-triples"
 
 
 def select_documents(rows: DataFrame) -> DataFrame:
@@ -28,7 +28,7 @@ def select_documents(rows: DataFrame) -> DataFrame:
     data, media_type = "cast(data AS BINARY)", "media_type"
     if "data" not in types and types.get(_TRIPLES) == "array<string>":
         types |= {"data": "binary", "media_type": "string"}
-        data, media_type = f"cast(array_join({_TRIPLES}, '\n') AS BINARY)", f"'{_NTRIPLES}'"
+        data, media_type = f"cast(array_join({_TRIPLES}, '\n') AS BINARY)", f"'{N_TRIPLES}'"
     if types.get("data") not in ("string", "binary"):
         found = f"it is {types['data']}" if "data" in types else f"there are {', '.join(types) or 'none'}"
         raise InputError(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from triplecast.outbox import Notification
-from triplecast.syndication.rows import notification_row
+from triplecast.syndication.rows import event_type, notification_row
 
-EVENT = "application/cloudevents+json"
 BATCH = "application/cloudevents-batch+json"
 
 
@@ -18,7 +17,7 @@ def cloud_event(told: Notification, service: str = "") -> dict[str, object]:
         "specversion": "1.0",
         "id": told.id,
         "source": f"{service}/subscriptions/{quote(told.subscription, safe='')}",
-        "type": f"triplecast.match.{told.change}",
+        "type": event_type(told),
         "subject": told.publication,
         "time": told.accepted_at,
         "datacontenttype": "application/json",

@@ -13,8 +13,8 @@ from standardwebhooks import Webhook
 import triplecast
 from tests.unit.delivery.folders import HOOK, QUERY, SECOND, Folder, answer
 from tests.unit.delivery.simulation import run_history
-from triplecast.delivery.retrying import ATTEMPTS, WAITS, read_retry_after, wait_after
-from triplecast.egress import HttpAnswer
+from triplecast.delivery.retrying import ATTEMPTS, WAITS, wait_after
+from triplecast.egress import HttpAnswer, read_retry_after
 from triplecast.errors import EgressFailed, EgressRefused
 
 
@@ -119,6 +119,32 @@ def test_one_in_vain_is_tried_ten_times_in_75_hours_and_holds_the_others_up(fold
     assert folder.target()["delivered"] == 2
 
 
+def test_what_was_to_be_replayed_as_a_target_was_disabled_can_be_replayed_again(folder: Folder) -> None:
+    id = folder.add()
+    for number, title in enumerate(("one", "two"), 1):
+        folder.publish(title)
+        folder.reply = lambda: answer(500)
+        while len(folder.ask("dead")["dead"]) < number:
+            folder.go()
+            folder.now = folder.deliveries.next_due() or folder.now
+        folder.reply = lambda: answer(200)
+        folder.publish("between")
+        folder.go_until_quiet()
+    assert [each["again"] for each in folder.ask("dead")["dead"]] == [False, False]
+    folder.ask("replay", target=id)
+    folder.reply = lambda: answer(410)
+    folder.go()
+    assert folder.target()["disabled"]
+    assert [each["again"] for each in folder.ask("dead")["dead"]] == [False, False]
+    sent = len(folder.sent)
+    folder.reply = lambda: answer(200)
+    folder.ask("enable", target=id)
+    assert folder.ask("replay", target=id) == {"replayed": 2}
+    folder.go_until_quiet()
+    assert titles(folder)[sent:] == ["one", "two"]
+    assert folder.ask("dead")["dead"] == []
+
+
 def test_a_replay_in_vain_stays_a_dead_letter_and_holds_nothing_up(folder: Folder) -> None:
     id = folder.add()
     folder.publish("one")
@@ -198,7 +224,7 @@ def test_retry_after_is_seconds_or_a_date_and_has_a_bound() -> None:
     assert read_retry_after("Tue, 14 Nov 2023 22:14:20 GMT", now) == 60
     assert read_retry_after("Tue, 14 Nov 2000 22:14:20 GMT", now) == 0
     assert [read_retry_after(odd, now) for odd in (None, "", "-1", "soon", "١٢", "Tue, 99 Nov")] == [None] * 6
-    assert read_retry_after("9" * 400, now) == 86_400 * 1.2
+    assert wait_after(1, read_retry_after("9" * 400, now), lambda: 0.5) == 86_400 * 1.2
     assert wait_after(1, 7_000, lambda: 0.5) == 7_000
     assert (wait_after(99, None, lambda: 0.0), wait_after(1, None, lambda: 0.75)) == (86_400 * 0.8, 5.5)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import feedparser
+import pytest
 from fastapi.testclient import TestClient
 
 from tests.unit.service.conftest import BASE
@@ -153,3 +154,14 @@ def test_a_feed_has_an_entry_for_each_event_at_an_address_that_can_be_revoked(tm
         assert client.get(addresses["atom"]).status_code == 404
         engine.unsubscribe("a/b c")
         assert client.get(new["atom"]).status_code == 404
+
+
+def test_a_subscription_without_a_ticket_has_no_feed_and_does_not_say_that_it_is_there(
+    engine: Engine, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.subscribe(TITLES, id="a")
+    monkeypatch.setattr(type(engine._journal), "ticket_hash", lambda *_: b"")  # as that of a subscription file
+    unknown = client.get("/subscriptions/b/feed.atom?key=x")
+    found = client.get("/subscriptions/a/feed.atom?key=x")
+    assert (found.status_code, found.json()) == (unknown.status_code, unknown.json())
+    assert found.status_code == 404

@@ -22,6 +22,7 @@ from triplecast.syndication import (
     notifications_turtle,
     results_table,
 )
+from triplecast.syndication.rows import head_row, short_row
 
 PREFIXES = "@prefix dct: <http://purl.org/dc/terms/> . @prefix ex: <https://example.org/> . "
 HEAD = FeedHead("urn:triplecast:feed:x", "rail & <sea>", "https://example.org/feed?key=a&b=c", "2026-11-24T09:00:00Z")
@@ -148,6 +149,13 @@ def test_a_cloud_event_has_its_attributes(told: list[Notification]) -> None:
         assert event["data"] == notification_row(each)
         assert all(name.isalnum() and name == name.lower() for name in event)
     assert cloud_event(next(each for each in told if "/" in each.subscription))["source"] == "/subscriptions/every%2F1"
+
+
+def test_what_is_too_large_is_sent_without_any_of_its_rows(told: list[Notification]) -> None:
+    for each in told:
+        short = short_row(notification_row(each), 2_000_000)
+        assert "2000000 bytes" in str(short.pop("omitted"))
+        assert short == head_row(each)
 
 
 def test_a_frame_is_one_event() -> None:

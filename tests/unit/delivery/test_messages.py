@@ -1,0 +1,27 @@
+"""What is sent of a notification."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import triplecast
+from triplecast.delivery import messages
+from triplecast.syndication.rows import notification_row
+
+
+def test_a_webhook_leaves_out_rows_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    with triplecast.Engine() as engine:
+        engine.subscribe("SELECT ?title { ?s dct:title ?title }", id="titles")
+        document = '<urn:a> <http://purl.org/dc/terms/title> "A night train" .'
+        engine.publish(document, "text/turtle", "https://example.org/doc")
+        (notification,) = engine.notifications()
+    body = json.loads(messages.webhook_body(notification))
+    assert body["type"] == "triplecast.match.added"
+    assert body["data"] == notification_row(notification)
+    monkeypatch.setattr(messages, "MOST_BYTES", 10)
+    short = json.loads(messages.webhook_body(notification))["data"]
+    assert "answer" not in short
+    assert short["omitted"]
+    assert short["cursor"] == body["data"]["cursor"]
