@@ -36,7 +36,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--token-file",
         metavar="FILE",
         type=Path,
-        default=_given("TOKEN_FILE", ""),
+        default=_given("TOKEN_FILE", "") or None,
         help="answer only requests with a token of this file; needed for any --host but this machine",
     )
     parser.add_argument(
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.service.tokens import read_tokens
 
     tokens = None
-    if str(arguments.token_file) not in ("", "."):
+    if arguments.token_file is not None:
         tokens = read_tokens(arguments.token_file)
     elif not is_loopback(arguments.host):
         found = f"{arguments.host} can be reached from other machines, and nobody would be asked who they are"

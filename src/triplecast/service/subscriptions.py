@@ -25,6 +25,9 @@ from triplecast.service.state import State
 from triplecast.service.target_rows import NewTarget, TargetRow, destination_of, needed_targets, row_of
 from triplecast.service.tokens import CanRead, CanSubscribe
 
+PARTS = frozenset({"delivery", "explain", "feed", "feed.atom", "feed.json"})
+"""What follows a subscription's address; no id ends in a slash and one of these."""
+
 router = APIRouter(tags=["subscriptions"], responses=RESPONSES)
 
 PREVIEWED = 1_000
@@ -151,6 +154,9 @@ async def subscribe(request: Request, response: Response, state: State, access: 
     """Register a query, as text or in JSON. What matches from then on is recorded for it."""
     async with state.body(request, state.settings.request_bytes) as data:
         wanted = read_body(NewSubscription, request, data, _TEXTS)
+    _, slash, end = (wanted.id or "").rpartition("/")
+    if slash and end in PARTS:
+        raise Problem(400, "the id cannot be addressed", f"/{end} at its end is an address itself", "end it otherwise")
     owner = _owner(access, wanted.owner)
     targets = None if wanted.delivery is None else needed_targets(state.targets)
     found, target = await state.write(partial(_subscribe_to, state.engine, targets, wanted, owner))

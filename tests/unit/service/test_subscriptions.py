@@ -36,6 +36,12 @@ def test_a_subscription_is_made_read_renewed_listed_and_cancelled(client: TestCl
     assert client.get("/subscriptions/rail", headers=ticket).status_code == 404
 
 
+def test_an_id_that_is_the_address_of_a_part_of_another_is_refused(client: TestClient) -> None:
+    answer = client.post("/subscriptions", json={"text": RAIL, "id": "rail/feed"})
+    assert (answer.status_code, answer.json()["detail"]) == (400, "/feed at its end is an address itself")
+    assert client.post("/subscriptions", json={"text": RAIL, "id": "feed"}).status_code == 201
+
+
 def test_an_unknown_id_and_a_wrong_ticket_are_answered_alike(client: TestClient) -> None:
     client.post("/subscriptions", json={"text": RAIL, "id": "rail"})
     for method in ("GET", "DELETE", "PATCH"):
