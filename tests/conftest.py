@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 SEED_VARIABLE = "TRIPLECAST_SEED"
@@ -23,6 +28,16 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the fetched data set ../shared/data is not on this machine")
     return SHARED_DATA.resolve()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One Spark session for all tests of a process: there cannot be two."""
+    pytest.importorskip("pyspark", reason="the pipeline needs the extra [spark]")
+    from triplecast.pipeline.session import session
+
+    with session(2, tmp_path_factory.mktemp("spark") / "spark.log") as started:
+        yield started
 
 
 @pytest.fixture

@@ -8,9 +8,6 @@ from itertools import count
 import pytest
 
 from tests.kafka.broker import Broker, fetch_jars
-from tests.spark.conftest import spark
-
-assert spark
 
 
 @pytest.fixture(scope="session")
