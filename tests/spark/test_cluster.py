@@ -48,7 +48,8 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     folder = tmp_path / "cluster"
-    environment = os.environ | {"PYTHON": sys.executable, "PORT": str(port), "FOLDER": str(folder)}
+    own = {name: value for name, value in os.environ.items() if name != "SPARK_CONF_DIR"}  # a session of this process
+    environment = own | {"PYTHON": sys.executable, "PORT": str(port), "FOLDER": str(folder)}
     script = [str(ROOT / "deploy" / "spark-standalone.sh"), "here", "2"]
     with (tmp_path / "cluster.log").open("wb") as log:
         started = subprocess.Popen(script, env=environment, stdout=log, stderr=log, start_new_session=True)
