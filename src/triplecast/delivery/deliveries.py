@@ -135,8 +135,7 @@ class Deliveries:
             return self._due[0][0] if self._due else None
 
     def are_live(self, attempt: Attempt) -> bool:
-        """Whether the registrations whose notifications these are have neither been cancelled nor ended, as of now:
-        asked right before an attempt."""
+        """Whether the registrations of these notifications are live now: asked right before an attempt."""
         return not ended(self._journal, {each.registration for each in attempt.notifications}, self._clock())
 
     def settle(self, attempt: Attempt, outcome: AttemptOutcome) -> None:
