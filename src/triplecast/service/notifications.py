@@ -122,11 +122,14 @@ async def get_notifications(
     last = request.headers.get("last-event-id", "")[:64] if form == EVENTS else ""
     place = await state.call(partial(read_place, source.outbox, last or since))
     if form == EVENTS:
+        await state.call(partial(_check_known, state, wanted))
         state.check_streams()
         ticket = request.headers.get("triplecast-ticket")
         return NotificationStream(state, place, wanted, partial(_is_live, state, wanted, ticket))
     read = partial(_read_page, source, form, wanted=wanted, limit=limit)
     page = await state.call(partial(read, place))
+    if page.is_empty:
+        await state.call(partial(_check_known, state, wanted))
     if wait and page.is_empty:
         await state.tail.wait(page.end, wanted, wait)
         page = await state.call(partial(read, page.end))
@@ -167,6 +170,19 @@ def _is_live(state: ServiceState, wanted: WantedRows, ticket: str | None) -> boo
         return state.engine.serving.subscription(wanted.subscription, ticket).registration == wanted.registration
     except InputError:
         return False
+
+
+def _check_known(state: ServiceState, wanted: WantedRows) -> None:
+    """Raises one `Problem` 404 for an id that never was one, and for another owner's."""
+    subscription, owner, registration = wanted
+    if subscription is None or registration is not None:
+        return
+    live = state.documents.live_registration(subscription)
+    if live is not None and owner in (None, live.subscription.owner):
+        return
+    if not any(state.notifications.outbox.notifications(0, 1, subscription, owner)):
+        found = "none is live, and nothing was recorded for one"
+        raise Problem(404, "there is no subscription of this id", found, "check it: GET /subscriptions lists ids")
 
 
 def _lines(form: str, lines: Sequence[str], end: Cursor, has_more: bool) -> bytes:

@@ -67,7 +67,8 @@ class ServiceState:
         """None where nothing is delivered."""
         self.settings = settings
         self.notifications = engine.serving.notifications()
-        self.tail = Tail(self.notifications)
+        self.documents = engine.serving.documents()
+        self.tail = Tail(self.notifications, self.documents)
         self.kept = KeptAnswers(engine.serving.folder, settings.idempotency.total_seconds())
         self.queries = Queries(engine, settings)
         self.writing = CallThreads("writing", settings.threads, settings.waiting)
@@ -100,6 +101,8 @@ class ServiceState:
         self.queries.close()
         self.kept.close()
         self.notifications.close()
+        if self.engine.serving.folder is not None:
+            self.documents.close()
 
     async def call(self, work: Callable[[], _Result]) -> _Result:
         """What `work`, which records no notification, returns. Raises what `CallThreads.call` raises."""

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from triplecast.engine.serving import NotificationSource
 from triplecast.errors import InputError, TriplecastError
+from triplecast.journal import JournalFile
 from triplecast.outbox import Cursor
 from triplecast.outbox.json_lines import NotificationLine
 from triplecast.outbox.recent_rows import RecentRows, WantedRows
@@ -20,6 +21,8 @@ ROWS_AT_ONCE = 2_000
 
 _Key = tuple[str | None, str | None]
 """The id, or the owner, by which readers wait; nothing: for all."""
+_DOCUMENTS: _Key = ("", "")
+"""By which those wait that read the log of documents; no id is empty."""
 
 
 class Tail:
@@ -29,8 +32,11 @@ class Tail:
     alone, and to look and to begin to wait is one step there: so nothing is recorded in between.
     """
 
-    def __init__(self, source: NotificationSource) -> None:
+    def __init__(self, source: NotificationSource, documents: JournalFile) -> None:
         self._source = source
+        self._documents = documents
+        self._position = 0
+        """Of the journal's last record when it was looked at for documents."""
         self._recent = RecentRows(Cursor(0, 0))
         self._waiting: defaultdict[_Key, set[asyncio.Future[None]]] = defaultdict(set)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -49,6 +55,7 @@ class Tail:
         self._loop = asyncio.get_running_loop()
         state = self._source.outbox.state
         self._recent = RecentRows(Cursor(state.epoch, state.sequence))
+        self._position = self._documents.head()
         self._stop_listening = self._source.commits.listen(self._nudged.set)
         self._thread = threading.Thread(target=self._watch, args=(self._recent.end,), name="triplecast-tail")
         self._thread.start()
@@ -89,19 +96,33 @@ class Tail:
 
     async def wait(self, place: Cursor, wanted: WantedRows, seconds: float) -> None:
         """Until there may be something beyond a place, the tail has ended, or the `seconds` are over."""
-        if self._ended or self._loop is None or self._recent.after(place, wanted) != []:
+        await self.wait_any([(place, wanted)], seconds)
+
+    async def wait_any(self, readers: Sequence[tuple[Cursor, WantedRows]], seconds: float) -> None:
+        """The same of one reader of several kinds of notifications."""
+        if not any(self._recent.after(*each) != [] for each in readers):
+            await self._wait({_key_of(wanted) for _, wanted in readers}, seconds)
+
+    async def wait_documents(self, position: int, seconds: float) -> None:
+        """The same for what the journal has beyond a position."""
+        if self._position <= position:
+            await self._wait({_DOCUMENTS}, seconds)
+
+    async def _wait(self, keys: set[_Key], seconds: float) -> None:
+        if self._ended or self._loop is None:
             return
-        key = (wanted.subscription, None) if wanted.subscription is not None else (None, wanted.owner)
         waiting = self._loop.create_future()
-        self._waiting[key].add(waiting)
+        for key in keys:
+            self._waiting[key].add(waiting)
         timer = self._loop.call_later(seconds, _wake, waiting)
         try:
             await waiting
         finally:
             timer.cancel()
-            self._waiting[key].discard(waiting)
-            if not self._waiting[key]:
-                del self._waiting[key]
+            for key in keys:
+                self._waiting[key].discard(waiting)
+                if not self._waiting[key]:
+                    del self._waiting[key]
 
     @contextmanager
     def reading(self, registration: int | None) -> Iterator[None]:
@@ -131,6 +152,7 @@ class Tail:
         while not self._ended:
             self._nudged.wait(LOOK_SECONDS)
             self._nudged.clear()
+            self._look_for_documents()
             has_more = True
             while has_more and not self._ended:
                 try:
@@ -149,6 +171,17 @@ class Tail:
                         self._loop.call_soon_threadsafe(self._take, rows)
                         self._taken.wait()
 
+    def _look_for_documents(self) -> None:
+        assert self._loop is not None
+        try:
+            head = self._documents.head()
+            has_more = head > self._position and self._documents.next_document(self._position) is not None
+        except TriplecastError:
+            return
+        self._position = head
+        if has_more and not self._ended:
+            self._loop.call_soon_threadsafe(self._wake, [_DOCUMENTS])
+
     def _take(self, rows: Sequence[NotificationLine]) -> None:
         self._recent.extend(rows)
         keys: set[_Key] = {(row.subscription, None) for row in rows}
@@ -160,6 +193,10 @@ class Tail:
         for key in keys:
             for each in self._waiting.get(key, ()):
                 _wake(each)
+
+
+def _key_of(wanted: WantedRows) -> _Key:
+    return (wanted.subscription, None) if wanted.subscription is not None else (None, wanted.owner)
 
 
 def _wake(waiting: asyncio.Future[None]) -> None:
