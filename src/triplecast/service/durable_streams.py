@@ -162,7 +162,7 @@ class FollowedLog(Response):
         self._state, self._log, self._place, self._seen = state, log, place, seen
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {**_SAFE, "Content-Type": EVENTS, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        headers = {**_SAFE, "Content-Type": EVENTS, "Cache-Control": "no-cache, no-store", "X-Accel-Buffering": "no"}
         raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
         async def follow() -> None:
