@@ -73,13 +73,13 @@ def _page(log: Log, address: str, own: Mapping[str, str], after: str | None, for
     """A page as it is sent, and whether that is for ever. Raises `Problem`."""
 
     def relation(to: Following | None) -> Relation | None:
-        return None if to is None else Relation(_with(address, own | {"after": offset_of(to.place)}), to.value)
+        return None if to is None else Relation(_with(address, {**own, "after": offset_of(to.place)}), to.value)
 
     head = StreamHead(_with(address, own), log.registration is None)
     if after is None:
         return write_page(root_node(head._replace(starts=log.starts()), relation(log.first())), form), False
     page = log.members(read_offset(after))
-    place, following = _with(address, own | {"after": after}), relation(page.following)
+    place, following = _with(address, {**own, "after": after}), relation(page.following)
     return write_page(member_page(head, place, page.events, following), form), following is not None
 
 

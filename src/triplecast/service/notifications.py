@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -130,8 +131,9 @@ async def get_notifications(
     page = await state.call(partial(read, place))
     if page.is_empty:
         await state.call(partial(_check_known, state, wanted))
-    if wait and page.is_empty:
-        await state.tail.wait(page.end, wanted, wait)
+    until = time.monotonic() + wait
+    while page.is_empty and not state.tail.is_ended and (left := until - time.monotonic()) > 0:
+        await state.tail.wait(page.end, wanted, left)  # until the tail has something: it may be what was read already
         page = await state.call(partial(read, page.end))
     if page.lost:
         raise Problem(410, page.lost, mend=f"read again what you need, and go on from {page.end}", cursor=str(page.end))

@@ -8,7 +8,7 @@ of its own, with its content in a graph that has the member's name, as DCAT-AP F
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, parse, serialize
 
@@ -22,6 +22,7 @@ EVENT = "urn:triplecast:event:"
 _LDES, _TREE = "https://w3id.org/ldes#", "https://w3id.org/tree#"
 _TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 _PUBLISHED = NamedNode(AS + "published")
+_Term = TypeVar("_Term")
 _PREFIXES = {**PREFIXES, "ldes": _LDES, "tree": _TREE}
 
 
@@ -136,11 +137,11 @@ def _document_quads(event: DocumentEvent) -> Iterator[Quad]:
             if name not in parts:
                 parts[name] = graph
                 yield from (Quad(node, own("part"), graph), Quad(graph, own("graph"), name))
-        subject, value = (_renamed(each, event.position) for each in (quad.subject, quad.object))
+        subject, value = _renamed(quad.subject, event.position), _renamed(quad.object, event.position)
         yield Quad(subject, quad.predicate, value, graph)
 
 
-def _renamed(term: Term, position: int) -> Term:
+def _renamed(term: _Term, position: int) -> _Term | BlankNode:
     """Blank nodes of a version are its own."""
     return BlankNode(f"in{position}{term.value}") if isinstance(term, BlankNode) else term
 

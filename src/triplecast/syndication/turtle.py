@@ -45,9 +45,10 @@ def notification_triples(told: Notification) -> Iterator[Triple]:
 
 def notification_quads(told: Notification) -> Iterator[Quad]:
     """The same, with what a CONSTRUCT gives in a graph that has the notification's name."""
-    made = _Nodes(told)
+    made, graph = _Nodes(told), notification_iri(told)
     yield from (Quad(*triple) for triple in _described(told, made))
-    yield from (Quad(*made.renamed(triple), notification_iri(told)) for triple in told.graph)
+    for triple in map(made.renamed, told.graph):
+        yield Quad(triple.subject, triple.predicate, triple.object, graph)
 
 
 def _described(told: Notification, made: _Nodes) -> Iterator[Triple]:
