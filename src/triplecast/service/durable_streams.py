@@ -8,16 +8,16 @@ import json
 import random
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from triplecast.outbox import Cursor
-from triplecast.service.log_access import Documents, Notifications
-from triplecast.service.logs import Log, MessagePage, offset_of, read_offset
+from triplecast.service.logs import Documents, Log, MessagePage, Notifications, offset_of, read_offset
 from triplecast.service.preconditions import Preconditions
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import ServiceState, State
@@ -154,61 +154,35 @@ def _cursor(seen: str | None) -> str:
     return str(now if known < now else known + max(1, random.randrange(1, 3600) // _INTERVAL))
 
 
-class FollowedLog(Response):
+class FollowedLog(StreamingResponse):
     """An answer of server-sent events: ``data``, an array of messages, then ``control``, the offset behind them."""
 
     def __init__(self, state: ServiceState, log: Log, place: Cursor, seen: str | None) -> None:
-        super().__init__()
-        self._state, self._log, self._place, self._seen = state, log, place, seen
+        headers = {**_SAFE, "Content-Type": EVENTS, "Cache-Control": "no-cache, no-store", "X-Accel-Buffering": "no"}
+        super().__init__(_frames(state, log, place, seen), 200, headers)
+        self._reading = partial(state.tail.reading, log.registration)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {**_SAFE, "Content-Type": EVENTS, "Cache-Control": "no-cache, no-store", "X-Accel-Buffering": "no"}
-        raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        """A reader that takes nothing is held for no longer than one that does."""
+        with self._reading(), suppress(TimeoutError):
+            async with asyncio.timeout(FOLLOW_SECONDS + STALL_SECONDS):
+                await super().__call__(scope, receive, send)
 
-        async def follow() -> None:
-            await send({"type": "http.response.start", "status": 200, "headers": raw})
-            async for frames in self._frames():
-                async with asyncio.timeout(STALL_SECONDS):
-                    await send({"type": "http.response.body", "body": frames, "more_body": True})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-        with self._state.tail.reading(self._log.registration):
-            following = asyncio.create_task(follow())
-            gone = asyncio.create_task(_gone(receive))
-            try:
-                await asyncio.wait((following, gone), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in (following, gone):
-                    task.cancel()
-                await asyncio.gather(following, gone, return_exceptions=True)
-
-    async def _frames(self) -> AsyncIterator[bytes]:
-        state, log, place, until = self._state, self._log, self._place, time.monotonic() + FOLLOW_SECONDS
-        is_first = True
-        while not state.tail.is_ended and not state.tail.is_cancelled(log.registration):
-            page = await state.call(partial(log.read, place))
-            if page.lost:
-                return  # the reader comes again, and is told
-            if state.tail.is_cancelled(log.registration):
-                return
-            if page.messages or is_first:
-                data = f"event: data\ndata: [{','.join(page.messages)}]\n\n" if page.messages else ""
-                yield (data + self._control(page)).encode()
-            is_first, place = False, page.end
-            left = until - time.monotonic()
-            if left <= 0:
-                return
-            if page.is_last:
-                await log.wait(place, left)
-
-    def _control(self, page: MessagePage) -> str:
-        self._seen = _cursor(self._seen)
-        row: dict[str, object] = {"streamNextOffset": offset_of(page.end), "streamCursor": self._seen}
+async def _frames(state: ServiceState, log: Log, place: Cursor, seen: str | None) -> AsyncIterator[str]:
+    tail, until, is_first = state.tail, time.monotonic() + FOLLOW_SECONDS, True
+    while not tail.is_ended:
+        page = await state.call(partial(log.read, place))
+        if page.lost or tail.is_cancelled(log.registration):
+            return  # the reader comes again, and is told
+        if page.messages:
+            yield f"event: data\ndata: [{','.join(page.messages)}]\n\n"
+        if page.messages or is_first:
+            seen = _cursor(seen)
+            row = {"streamNextOffset": offset_of(page.end), "streamCursor": seen}
+            yield f"event: control\ndata: {json.dumps(row | ({'upToDate': True} if page.is_last else {}))}\n\n"
+        is_first, place = False, page.end
+        if (left := until - time.monotonic()) <= 0:
+            return
         if page.is_last:
-            row["upToDate"] = True
-        return f"event: control\ndata: {json.dumps(row)}\n\n"
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+            await log.wait(place, left)

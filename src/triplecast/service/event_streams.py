@@ -13,8 +13,7 @@ from fastapi.responses import Response
 from pyoxigraph import RdfFormat
 
 from triplecast.ingest.media_types import JSON_LD, N_QUADS, N_TRIPLES, TRIG, TURTLE
-from triplecast.service.log_access import Documents, Notifications
-from triplecast.service.logs import Following, Log, offset_of, read_offset
+from triplecast.service.logs import Documents, Following, Log, Notifications, offset_of, read_offset
 from triplecast.service.negotiation import choose
 from triplecast.service.preconditions import Preconditions
 from triplecast.service.problems import RESPONSES
@@ -77,7 +76,8 @@ def _page(log: Log, address: str, own: Mapping[str, str], after: str | None, for
 
     head = StreamHead(_with(address, own), log.registration is None)
     if after is None:
-        return write_page(root_node(head._replace(starts=log.starts()), relation(log.first())), form), False
+        first, starts = log.first()
+        return write_page(root_node(head._replace(starts=starts), relation(first)), form), False
     page = log.members(read_offset(after))
     place, following = _with(address, {**own, "after": after}), relation(page.following)
     return write_page(member_page(head, place, page.events, following), form), following is not None

@@ -2,6 +2,7 @@
 
 A place is a `Cursor`. Of the log of documents its sequence is a journal position, and its epoch says which record that
 position has: a folder restored from a copy gives positions again.
+Methods of a log that are not `async` block, and raise `Problem` 410 for a place that it has no more.
 """
 
 from __future__ import annotations
@@ -10,17 +11,23 @@ import json
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import Annotated, NamedTuple
 
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials
 from pyoxigraph import Literal
 
 from triplecast.ingest.media_types import N_QUADS
 from triplecast.model.events import DocumentEvent, Removal
 from triplecast.outbox import Cursor, Notification
 from triplecast.outbox.recent_rows import WantedRows
+from triplecast.service.feeds import Key, open_feed
 from triplecast.service.notification_pages import MOST_BYTES, MOST_ROWS, read_rows
 from triplecast.service.problems import Problem
-from triplecast.service.state import ServiceState
+from triplecast.service.state import ServiceState, State
+from triplecast.service.subscriptions import Ticket, find_subscription
+from triplecast.service.tokens import EVERYTHING, CanRead, allow, bearer
 from triplecast.syndication.turtle import DATE_TIME
 
 MEMBERS = 250
@@ -55,33 +62,6 @@ class EventPage(NamedTuple):
     """None while there is no later event."""
 
 
-class Log(Protocol):
-    """Methods that are not `async` block, and raise `Problem` 410 for a place that is none of this log any more."""
-
-    registration: int | None
-    """Whose notifications it has; None of documents."""
-
-    def begin(self) -> Cursor: ...
-
-    def end(self) -> Cursor:
-        """Beyond the last event."""
-
-    def read(self, place: Cursor) -> MessagePage:
-        """Events beyond a place, a few megabytes of them."""
-
-    def starts(self) -> str | None:
-        """When the first event was, where those before are gone."""
-
-    def first(self) -> Following | None:
-        """The first page; None while there is no event."""
-
-    def members(self, place: Cursor) -> EventPage:
-        """The events beyond a place, up to the end of its page."""
-
-    async def wait(self, place: Cursor, seconds: float) -> None:
-        """Until there may be something beyond a place, the service ends, or the `seconds` are over."""
-
-
 def offset_of(place: Cursor) -> str:
     """A place as one opaque token; tokens of one log sort as their places do."""
     return f"{place.sequence:016d}_{place.epoch}"
@@ -104,7 +84,7 @@ class NotificationLog:
     """Of one registration."""
 
     def __init__(self, state: ServiceState, subscription: str, registration: int) -> None:
-        self.registration: int | None = registration
+        self.registration = registration
         self._source, self._tail = state.notifications, state.tail
         self._wanted = WantedRows(subscription, None, registration)
 
@@ -112,23 +92,27 @@ class NotificationLog:
         return Cursor(self._source.outbox.state.epoch, 0)
 
     def end(self) -> Cursor:
+        """Beyond the last event."""
         state = self._source.outbox.state
         return Cursor(state.epoch, state.sequence)
 
     def read(self, place: Cursor) -> MessagePage:
+        """Events beyond a place, a few megabytes of them."""
         page = read_rows(self._source, place, self._wanted, MOST_ROWS)
         return MessagePage([row.line for row in page.rows], page.end, page.is_last, page.lost)
 
-    def starts(self) -> str | None:
-        found = next(self._notifications(self.begin()), None) if self._source.outbox.state.pruned else None
-        return None if found is None else found.accepted_at
-
-    def first(self) -> Following | None:
+    def first(self) -> tuple[Following | None, str | None]:
+        """The page of the first event, and when that was if those before it are gone."""
         found = next(self._notifications(self.begin()), None)
-        return None if found is None else _page_with(found)
+        if found is None:
+            return None, None
+        return _page_with(found), found.accepted_at if self._source.outbox.state.pruned else None
 
     def members(self, place: Cursor) -> EventPage:
-        self._check(place)
+        """The events beyond a place, up to the end of its page."""
+        end = self.end()
+        if place.epoch != end.epoch or place.sequence > end.sequence:
+            raise _gone(f"notifications were recorded again since {place}, or lost")
         last, left = _page_of(place.sequence + 1) + MEMBERS, MOST_BYTES
         taken: list[Notification] = []
         for each in self._notifications(place):
@@ -145,19 +129,15 @@ class NotificationLog:
         found = source.outbox.notifications(place, None, subscription, None, source.definitions())
         return (each for each in found if each.registration == self.registration)
 
-    def _check(self, place: Cursor) -> None:
-        end = self.end()
-        if place.epoch != end.epoch or place.sequence > end.sequence:
-            raise _gone(f"notifications were recorded again since {place}, or lost")
-
     async def wait(self, place: Cursor, seconds: float) -> None:
+        """Until there may be something beyond a place, the service ends, or the `seconds` are over."""
         await self._tail.wait(place, self._wanted, seconds)
 
 
 class DocumentLog:
-    """Of all documents: versions accepted, and documents removed."""
+    """Of all documents: versions accepted, and documents removed; its methods do what those above do."""
 
-    registration: int | None = None
+    registration = None
 
     def __init__(self, state: ServiceState) -> None:
         self._journal, self._tail = state.documents, state.tail
@@ -175,12 +155,9 @@ class DocumentLog:
         is_last = self._next(reached, head) is None
         return MessagePage([*map(_message, events)], self._cursor(head if is_last else reached), is_last, "")
 
-    def starts(self) -> str | None:
-        return None
-
-    def first(self) -> Following | None:
+    def first(self) -> tuple[Following | None, str | None]:
         found = self._next(0, self._journal.head())
-        return None if found is None else self._following(_page_of(found), found)
+        return None if found is None else self._following(_page_of(found), found), None
 
     def members(self, place: Cursor) -> EventPage:
         head = self._check(place)
@@ -215,6 +192,34 @@ class DocumentLog:
 
 def _page_with(told: Notification) -> Following:
     return Following(Cursor(told.cursor.epoch, _page_of(told.sequence)), Literal(told.sequence))
+
+
+Log = NotificationLog | DocumentLog
+
+
+async def _documents(state: State, access: CanRead) -> DocumentLog:
+    return DocumentLog(state)
+
+
+async def _notifications(
+    request: Request,
+    state: State,
+    id: str,
+    key: Key = "",
+    ticket: Ticket = None,
+    sent: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)] = None,
+) -> NotificationLog:
+    """Of the live registration of an id, which its secret, its ticket or a token opens. Raises `Problem`."""
+    if key:
+        found = await state.call(partial(open_feed, state.engine, id, key))
+    else:
+        access = EVERYTHING if ticket is not None else await allow("read")(request, sent)
+        found = await state.call(partial(find_subscription, state.engine, id, access, ticket))
+    return NotificationLog(state, id, found.registration)
+
+
+Documents = Annotated[DocumentLog, Depends(_documents)]
+Notifications = Annotated[NotificationLog, Depends(_notifications)]
 
 
 def _message(event: DocumentEvent) -> str:

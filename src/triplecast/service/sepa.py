@@ -28,10 +28,10 @@ from triplecast.outbox.recent_rows import WantedRows
 from triplecast.results import head_of, results_json
 from triplecast.service.notification_pages import read_rows
 from triplecast.service.problems import Problem, problem_of
-from triplecast.service.settings import ADMIN, SUBSCRIBE
+from triplecast.service.settings import SUBSCRIBE
 from triplecast.service.state import ServiceState
 from triplecast.service.streams import STALL_SECONDS
-from triplecast.service.tokens import access_of
+from triplecast.service.tokens import opened
 from triplecast.syndication.turtle import SUBSCRIPTION
 
 router = APIRouter()
@@ -197,12 +197,7 @@ class Connection:
     def _owner(self, authorization: object) -> str | None:
         """Whose the subscription is. Raises `Problem` 401 and 403."""
         sent = authorization if isinstance(authorization, str) else self._socket.headers.get("authorization", "")
-        access = access_of(self._state.settings.tokens, sent.removeprefix("Bearer ").strip())
-        if access is None:
-            raise Problem(401, "a token is needed", mend='send "authorization": "Bearer TOKEN"')
-        if not access.scopes & {SUBSCRIBE, ADMIN}:
-            raise Problem(403, "the token does not open this", f"its scopes lack {SUBSCRIBE}", "ask for another token")
-        return access.owner
+        return opened(self._state.settings.tokens, sent.removeprefix("Bearer ").strip(), SUBSCRIBE).owner
 
 
 def _first_answer(state: ServiceState, subscribed: Subscribed) -> Mapping[str, object]:
