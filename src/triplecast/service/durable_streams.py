@@ -137,12 +137,16 @@ def _place(log: Log, offset: str | None) -> Cursor:
 
 async def _poll(state: ServiceState, log: Log, page: MessagePage) -> MessagePage:
     """The first page with a message, or the last one within the time."""
-    until = time.monotonic() + POLL_SECONDS
-    with state.tail.reading(log.registration):
-        while not (page.messages or page.lost or state.tail.is_ended) and (left := until - time.monotonic()) > 0:
+    tail, until = state.tail, time.monotonic() + POLL_SECONDS
+
+    def is_over() -> bool:
+        return tail.is_ended or tail.is_cancelled(log.registration)
+
+    with tail.reading(log.registration):
+        while not (page.messages or page.lost or is_over()) and (left := until - time.monotonic()) > 0:
             await log.wait(page.end, left)
             page = await state.call(partial(log.read, page.end))
-        if state.tail.is_cancelled(log.registration):
+        if tail.is_cancelled(log.registration):
             raise Problem(404, "the subscription has ended", mend="subscribe again")
     return page
 

@@ -279,6 +279,32 @@ def test_what_is_gone_is_said(tmp_path: Path) -> None:
                 assert client.get(f"/documents/stream?offset={offset}{way}").status_code == 410
 
 
+@pytest.mark.parametrize("live", ["long-poll", "sse"])
+def test_nothing_comes_after_an_acknowledged_cancel(tmp_path: Path, live: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of whoever takes the id next."""
+    monkeypatch.setattr(durable_streams, "POLL_SECONDS", 60.0)
+    answers: list[Response] = []
+    with Engine.open(tmp_path) as engine, service_of(engine) as client:
+        made = engine.subscribe(TITLES, id="a", notify="every")
+
+        def follow() -> None:
+            answers.append(client.get(f"/subscriptions/a/stream?offset=now&live={live}"))
+
+        reader = threading.Thread(target=follow)
+        reader.start()
+        tail = client.app.state.service.tail  # type: ignore[attr-defined]
+        while not tail._waiting:
+            pass
+        assert client.delete("/subscriptions/a", headers={"Triplecast-Ticket": made.ticket}).status_code == 200
+        engine.subscribe(TITLES, id="a", notify="every")
+        graph = "https://example.org/1"
+        engine.publish(f'<{graph}> <http://purl.org/dc/terms/title> "x" .', "text/turtle", graph)
+        reader.join(20)
+    (answer,) = answers
+    assert "sequence" not in answer.text
+    assert (answer.status_code == 404) == (live == "long-poll")
+
+
 def test_who_may_read(tmp_path: Path) -> None:
     tokens = {
         hash_token("ada"): Access("ada", frozenset({"read", "subscribe"})),
