@@ -69,6 +69,12 @@ class EventStreamClient:
             queue += [node for node, _ in self._following[address]]
         return [*self.members.values()][before:]
 
+    def begin_again(self) -> None:
+        """As after an answer 410: members that it has are not new."""
+        self.immutable.clear()
+        self._place.clear()
+        self._following.clear()
+
     def _read(self, address: str) -> None:
         fetched = self._fetch(address)
         self.fetched += 1

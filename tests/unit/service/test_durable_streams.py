@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,6 +49,11 @@ class Stream(NamedTuple):
 
     def offset(self) -> str:
         return str(self.get().headers[NEXT])
+
+    def until_waited_for(self) -> None:
+        tail = self.client.app.state.service.tail  # type: ignore[attr-defined]
+        while not tail._waiting:
+            time.sleep(0.01)
 
     def events(self, query: str) -> list[tuple[str, Any]]:
         """Of a stream of server-sent events, until it ends."""
@@ -180,7 +186,7 @@ def test_caching_and_etag(stream: Stream) -> None:
     assert stream.get(**{"If-None-Match": tag}).status_code == 200
 
 
-def test_long_poll(stream: Stream) -> None:
+def test_long_poll(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     """should wait for new data with long-poll; should return immediately with Stream-Up-To-Date when data exists at
     offset; should receive data with offset=now long-poll when appended; should support offset=now with long-poll mode
     (waits for data); should support offset=now with long-poll on empty stream; should return Stream-Cursor,
@@ -189,14 +195,24 @@ def test_long_poll(stream: Stream) -> None:
     empty = stream.get("?offset=now&live=long-poll")
     assert (empty.status_code, empty.content, empty.headers[LAST]) == (204, b"", "true")
     assert empty.headers[CURSOR].isdecimal()
-    later = threading.Timer(0.1, stream.append, ("later",))
-    later.start()
+    monkeypatch.setattr(durable_streams, "POLL_SECONDS", 60.0)
+    begun = time.monotonic()
+    answered = threading.Event()
+
+    def append() -> None:
+        while not answered.wait(0.1):
+            stream.append("later")
+
+    writer = threading.Thread(target=append)
+    writer.start()
     poll = stream.get("?offset=now&live=long-poll")
-    assert [stream.said(each) for each in poll.json()] == ["later"]
+    answered.set()
+    writer.join()
+    assert {stream.said(each) for each in poll.json()} == {"later"}
     assert poll.headers[LAST] == "true"
-    later.join()
+    assert time.monotonic() < begun + 40, "it is woken"
     at_once = stream.get(f"?offset={empty.headers[NEXT]}&live=long-poll")
-    assert [stream.said(each) for each in at_once.json()] == ["later"]
+    assert {stream.said(each) for each in at_once.json()} == {"later"}
     seen = at_once.headers[CURSOR]
     again = stream.get(f"?offset=-1&live=long-poll&cursor={seen}")
     assert int(again.headers[CURSOR]) > int(seen)
@@ -204,7 +220,7 @@ def test_long_poll(stream: Stream) -> None:
         assert stream.get(f"?offset=-1&live=long-poll&cursor={strange}").status_code == 200
 
 
-def test_sse(stream: Stream) -> None:
+def test_sse(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     """should return text/event-stream content-type for SSE requests; should have correct SSE headers (no
     Content-Length, proper Cache-Control); should stream data events via SSE; JSON SSE catch-up pairs every data event
     with a control event; should send upToDate flag in SSE control events when caught up; should generate streamCursor
@@ -217,10 +233,12 @@ def test_sse(stream: Stream) -> None:
     assert control["streamNextOffset"] == stream.offset()
     attack = 'line1\nline2\r\n\r\nevent: control\r\ndata: {"bad":true}'
     stream.append(attack)
-    later = threading.Timer(0.1, stream.append, ("later",))
+    later = threading.Thread(target=lambda: (stream.until_waited_for(), stream.append("later")))
+    monkeypatch.setattr(durable_streams, "FOLLOW_SECONDS", 3.0)
     later.start()
     answer = stream.get("?offset=-1&live=sse")
     later.join()
+    monkeypatch.setattr(durable_streams, "FOLLOW_SECONDS", 0.3)
     assert "no-cache" in answer.headers["Cache-Control"]
     assert "Content-Length" not in answer.headers
     events = [(each.name, json.loads(each.data)) for each in EventReader().read(answer.content)]
@@ -253,6 +271,7 @@ def test_pages_follow_each_other(stream: Stream, monkeypatch: pytest.MonkeyPatch
         offset = page.headers[NEXT]
     writer.join()
     assert read == [str(number) for number in range(20)]
+    monkeypatch.setattr(durable_streams, "FOLLOW_SECONDS", 3.0)
     assert [name for name, _ in stream.events("?offset=-1&live=sse")] == ["data", "control"] * 7
 
 
@@ -292,9 +311,7 @@ def test_nothing_comes_after_an_acknowledged_cancel(tmp_path: Path, live: str, m
 
         reader = threading.Thread(target=follow)
         reader.start()
-        tail = client.app.state.service.tail  # type: ignore[attr-defined]
-        while not tail._waiting:
-            pass
+        Stream(client, "", lambda _: None, str).until_waited_for()
         assert client.delete("/subscriptions/a", headers={"Triplecast-Ticket": made.ticket}).status_code == 200
         engine.subscribe(TITLES, id="a", notify="every")
         graph = "https://example.org/1"

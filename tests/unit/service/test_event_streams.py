@@ -95,7 +95,7 @@ def change(engine: Engine, dice: random.Random, count: int) -> None:
             publish(engine, graph, f"{number} {dice.random()}")
 
 
-@pytest.mark.parametrize("most_bytes", [1 << 20, 300])
+@pytest.mark.parametrize("most_bytes", [1 << 20, 100])
 def test_documents_are_gathered_once_and_are_what_the_service_has(
     engine: Engine, seed: int, most_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,7 +136,7 @@ def test_documents_are_gathered_once_and_are_what_the_service_has(
                 )  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("most_bytes", [1 << 20, 300])
+@pytest.mark.parametrize("most_bytes", [1 << 20, 100])
 def test_no_member_is_lost_or_comes_twice_while_writers_write(
     engine: Engine, most_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,7 @@ def rows(results: dict[str, Any]) -> Rows:
 def test_the_first_message_is_the_answer_and_later_ones_what_changes_in_it(engine: Engine, client: TestClient) -> None:
     publish(engine, "urn:a", "one")
     with client.websocket_connect(DOOR) as socket:
+        subscribe(socket, "SELECT ?s { ?s dct:creator ?who }")  # which nothing matches
         first = subscribe(socket, alias="all")
         assert (first["sequence"], first["alias"], first["removedResults"]) == (0, "all", {})
         assert first["addedResults"]["head"]["vars"] == ["s", "title"]
