@@ -23,7 +23,7 @@ from experiments.figures import Point
 Item = TypeVar("Item")
 
 MILLISECONDS = "ms a publication"
-TURNS = 5
+TURNS = 3
 
 
 @dataclass(slots=True)
