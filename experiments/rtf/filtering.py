@@ -65,7 +65,7 @@ class Growing:
     """By the name of the line; in the spared form the line is ``name, hashed``."""
     engine: Engine = field(default_factory=lambda: Engine([]))
     answers: Answers = ()
-    """The engine's to the whole stream, after the last part."""
+    """The engine's to the first publications of the stream, after the last part."""
 
     def insert(self, queries: Sequence[ContinuousQuery], texts: Sequence[str]) -> dict[str, float]:
         """One more part: milliseconds by line."""
@@ -76,8 +76,13 @@ class Growing:
             taken[ENGINE] = time_once(lambda: engines.append(Engine(added, before=before)))
         before.close()
         (self.engine,) = engines
-        self.answers = self.engine.match_numbers(self.engine.take(self.stream.contents))
+        self.answers = self._answer(self.stream.alone)
         return taken
+
+    def _answer(self, publications: int) -> Answers:
+        taken = self.engine.take(self.stream.contents[:publications])
+        batches = (taken[at : at + BATCH] for at in range(0, len(taken), BATCH))
+        return [found for batch in batches for found in self.engine.match_numbers(batch)]
 
     def ask(self, insertion: Mapping[str, float]) -> dict[str, Stage]:
         """What stands now, by line: the first publications of the stream, all lines in turns."""
@@ -120,6 +125,7 @@ class Growing:
     def filter_stream(self, names: Sequence[str]) -> dict[str, Point]:
         """The whole stream, once, by each of these lines."""
         count = len(self.stream.publications)
+        self.answers = self._answer(count)
         runs: dict[str, Run[Any]] = {name: self.run(name, name, CORRECTED, count) for name in names}
         runs[ENGINE] = self.engine.alone(self.stream.contents)
         return take_turns(runs, self.engine.size, turns=1)
