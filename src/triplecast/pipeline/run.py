@@ -35,6 +35,7 @@ from triplecast.match import Matcher
 from triplecast.model.match import Learnt
 from triplecast.model.operators import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
+from triplecast.operators.asking import Asker
 from triplecast.operators.asking.experience import Experience
 from triplecast.operators.operator_set import Declared, operator_set
 from triplecast.outbox import Outbox, OutboxBatch
@@ -189,8 +190,9 @@ class _Run:
         self._journal = journal
         self._outbox = outbox
         self.horizon = horizon = MovingHorizon()
-        self._matcher = Matcher()
-        self._querying = Querying(journal, self._matcher)
+        self._matcher = Matcher(operators=stage.operators)
+        self._asker = Asker(schedule=stage.schedule, learnt=journal.learnt(), operators=stage.operators)
+        self._querying = Querying(journal, self._matcher, self._asker)
         driver = Driver(journal, outbox, journal.has_repository_scope)
         keep = keep_statistics(journal)
         join = OutboxBatch.merged if stage.shards else OutboxBatch.joined
@@ -237,6 +239,7 @@ class _Run:
             self._relayed.close()
         self._upkeep.close()
         self._querying.close()
+        self._asker.close()
         self._matcher.close()
 
     def follow(self, spark: SparkSide) -> Summary:
