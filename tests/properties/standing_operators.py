@@ -9,15 +9,21 @@ whoever needs it, in whatever event, over restarts.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
+import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 from tests.conftest import DEFAULT_SEED
-from tests.properties.operators import MOOD, Maker, answer_slowly, make_publication
+from tests.kills import RANDOM, Process
+from tests.properties.operators import LETTERS, MOOD, Maker, answer_slowly, make_publication
 from tests.properties.oracle import rows_of
 from tests.properties.oxigraph import Row
 from tests.properties.render import render
@@ -25,11 +31,22 @@ from tests.properties.standing import GRAPHS
 from tests.properties.test_standing import changes_of, counted, owed_by
 from tests.reference.queries import Query
 from tests.reference.solve import NotDetermined
-from tests.reference.terms import Triple, write
+from tests.reference.terms import Triple, read_ntriples, write
 from triplecast import FOREVER, Document, Engine
 from triplecast.errors import QueryRefused
+from triplecast.model.events import Removal
+from triplecast.model.publication import Publication
 
 QUERIES, EVENTS = 40, 24
+PATIENCE = 120.0
+POINTS = (
+    "journal.results-kept",
+    "journal.committed",
+    "outbox.rows-written",
+    "outbox.position-written",
+    "outbox.committed",
+    RANDOM,
+)
 
 
 class Follower:
@@ -78,7 +95,9 @@ class Follower:
                 self.seen.update({"compared": 1, "with rows": bool(expected)})
 
     def check_calls(self) -> None:
-        calls = Counter(Path(f"{self._mood}.calls").read_text().splitlines())
+        """Those of a batch that failed were repeated in parts."""
+        lines = Path(f"{self._mood}.calls").read_text().splitlines()
+        calls = Counter(line for line in lines if LETTERS not in line)
         self.seen["calls"] += calls.total()
         assert calls.most_common(1)[0][1] == 1, f"{self._where}: {calls.most_common(3)}"
 
@@ -144,10 +163,97 @@ def check_history(seed: int, number: int, folder: Path) -> Counter[str]:
                 engine.resync(each.id)
             assert not owed_by(engine).since
             follower.check(engine, "in the end")
+            told = told_rows(engine)
+        for part in folder.glob("engine/outbox.sqlite*"):
+            part.unlink()
+        with Engine.open(folder / "engine") as engine:
+            assert told_rows(engine) == told, "a lost outbox is made again, though operators that failed answer now"
     finally:
         del os.environ[MOOD]
     follower.check_calls()
     return follower.seen
+
+
+# ---- kills -----------------------------------------------------------------------------------------------------------
+
+
+def live_on(folder: Path, trees: list[Query], seed: int) -> Callable[[Process], int]:
+    """Subscribe, change documents and moods until somebody kills it."""
+
+    def action(process: Process) -> int:
+        source = Random(seed)
+        for _ in range(3):
+            with Engine.open(folder / "engine") as engine:
+                live = {each.id for each in engine.subscriptions()}
+                for _ in range(source.randrange(2, 12)):
+                    (folder / "mood").write_text(f"{source.choice((0, 30, 60))} {source.random()}")
+                    if (number := source.randrange(2 * len(trees))) < len(trees) and str(number) not in live:
+                        live.add(str(number))
+                        engine.subscribe(render(trees[number], None), str(number), scope="repository", lease=FOREVER)
+                    apply(engine, make_changes(source), dict.fromkeys(GRAPHS, ()))
+                    process.say({"told": len(told_rows(engine))})
+        return 0
+
+    return action
+
+
+def check_kills(seed: int, number: int, deaths: int, folder: Path) -> Counter[str]:
+    """Whoever tells is killed again and again: nothing told is lost, or told otherwise, and it adds up."""
+    source, seen = Random(f"{seed} {number} kills"), Counter[str]()
+    trees = [*islice(taken_trees(source), QUERIES // 2)]
+    os.environ[MOOD] = str(folder / "mood")
+    before: list[tuple[str, str, str]] = []
+    try:
+        for death in range(deaths):
+            point = POINTS[death % len(POINTS)]
+            armed = "" if point == RANDOM else f"{point}:{source.randint(1, 12)}"
+            process = Process(live_on(folder, trees, source.randrange(1 << 32)), armed)
+            try:
+                until = time.monotonic() + (PATIENCE if armed else source.uniform(0.1, 3))
+                heard = [*process.hear(until)]
+                process.kill(signal.SIGKILL)
+                process.wait()
+                heard += process.rest()
+            finally:
+                process.close()
+            assert not any("failed" in each for each in heard), heard
+            seen[point] += process.ended == signal.SIGKILL
+            follower = Follower(folder, f"kills {number} of {seed}, {death}")
+            follower.be(source.choice((0, 50)), death)
+            with Engine.open(folder / "engine") as engine:
+                engine.query("ASK {}")
+                now = told_rows(engine)
+                assert now[: len(before)] == before, "told otherwise"
+                assert len(now) >= max([len(before), *(int(str(each["told"])) for each in heard)]), "lost"
+                assert len({id for _, id, _ in now}) == len(now), "twice"
+                before = now
+                follower.asked = {each.registration: trees[int(each.id)] for each in engine.subscriptions()}
+                current: dict[str, tuple[Triple, ...]] = {}
+                for event in engine._journal.events(0, engine._journal.head()):
+                    assert isinstance(event, Publication | Removal)
+                    lines = read_ntriples(event.quads.decode()) if isinstance(event, Publication) else ()
+                    current[event.graph] = tuple(lines)
+                follower.documents = current
+                follower.check(engine, "after it")
+            seen += Counter({name: follower.seen[name] for name in ("compared", "owed", "changed")})
+    finally:
+        del os.environ[MOOD]
+    return seen
+
+
+def taken_trees(source: Random) -> Iterator[Query]:
+    """Queries that repository scope takes."""
+    maker = Maker(source, fails=False)
+    with Engine() as engine:
+        while True:
+            tree = maker.query()
+            with suppress(QueryRefused):
+                engine.subscribe(render(tree, None), scope="repository")
+                yield tree
+
+
+def told_rows(engine: Engine) -> list[tuple[str, str, str]]:
+    return [(str(each.cursor), each.id, each.json) for each in engine.notifications()]
 
 
 if __name__ == "__main__":
@@ -156,4 +262,6 @@ if __name__ == "__main__":
     for number in range(first, first + count):
         with tempfile.TemporaryDirectory() as folder:
             total += check_history(DEFAULT_SEED, number, Path(folder))
+        with tempfile.TemporaryDirectory() as folder:
+            total += check_kills(DEFAULT_SEED, number, 2 * len(POINTS), Path(folder))
     print(total)

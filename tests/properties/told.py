@@ -102,7 +102,8 @@ def run_history(dice: random.Random, folder: Path) -> Counter[str]:
 
 
 _WEIGHTS = (8, 3, 2, 5, 1, 2, 1)
-_GRAPHS = ("urn:g:1", "urn:g:2", "urn:g:3")
+_GRAPHS = (*("urn:g:1", "urn:g:2", "urn:g:3") * 4, *(f"urn:g:{number}" for number in range(4, 16)))
+"""Some often, and some of which the first version comes late."""
 
 
 def _subscriber(dice: random.Random, name: str) -> Subscriber:
