@@ -33,9 +33,10 @@ def test_what_was_interrupted_is_named_again(monkeypatch: pytest.MonkeyPatch) ->
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr(canonical._Canonicalisation, "_name_alike", interrupt)
-        document_lines.document_lines(with_ring(1, 31))
+        with pytest.raises(KeyboardInterrupt):
+            document_lines.document_lines(with_ring(1, 31))
     names = document_lines.document_lines(with_ring(1, 31))
     document_lines._KNOWN.clear()
     assert document_lines.document_lines(with_ring(1, 31)) == names
