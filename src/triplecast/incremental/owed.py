@@ -36,8 +36,8 @@ class OwedAnswers:
         self._ended = [each for each in intervals if each.until is not None and each.until <= told]
         self._to_come = [each for each in intervals if each.until is not None and each.until > told]
         """Of events that were told before and are told again."""
-        self.is_changed = False
-        """Since the setting was read or written."""
+        self.is_changed = any(each.since > told and each.until is None for each in intervals)
+        """Since the setting was read or written: an event that was not told may be decided now."""
 
     def __contains__(self, registration: int) -> bool:
         return registration in self.since
