@@ -20,6 +20,7 @@ from triplecast.incremental.event_answers import (
     LOST,
     TOO_LARGE,
     AnswerChanged,
+    AnswerUndecided,
     Decided,
     EventAnswers,
     with_changed,
@@ -72,6 +73,8 @@ class StandingQueries:
         """Those that a live subscription is asked of."""
         self._told = told
         self._live: dict[int, StandingAnswer] = {}
+        self._unread: dict[int, str] = {}
+        """Those that cannot be read any more, and why: their answers are owed from the next event on."""
         self._operators = operators
         self._grammar = "" if operators is None else operators.operators.grammar
         self._calls: dict[int, EventCalls] = {}
@@ -135,7 +138,8 @@ class StandingQueries:
             compiled = compile_subscription(registration.subscription, known)
             compiled = compiled._replace(constants=tuple(map(intern, compiled.constants)))  # queries have many alike
             query = compile_standing(compiled)
-        except (QuerySyntaxError, QueryRefused):
+        except (QuerySyntaxError, QueryRefused) as error:
+            self._unread[int(registration.id)] = f"query: {error}"
             return None
         graph = self._graph(compiled.entailment)
         standing = StandingAnswer(int(registration.id), compiled, query, graph, registration.subscription.key)
@@ -159,9 +163,9 @@ class StandingQueries:
         """Take the events up to `told`, and keep the states from which answers are owed."""
         since: dict[int, list[StandingAnswer]] = {}
         for number, first in [*self.owed.since.items()]:
-            if number not in self._live:
+            if number not in self._live and number not in self._unread:
                 self.owed.end(number, self._told)
-            elif number != first:
+            elif number in self._live and number != first:
                 since.setdefault(first, []).append(self._live[number])
         for group in self._repository.coming(self._told):
             for event in group:
@@ -177,6 +181,8 @@ class StandingQueries:
         for number in [number for number, position in ends.items() if position <= upto]:
             del ends[number]
             standing = self._live.pop(number, None)
+            if self._unread.pop(number, None) is not None:
+                self.owed.end(number, upto)
             if standing is not None:
                 self._settle(standing, upto)
                 standing.graph.filed.remove(number, standing.query)
@@ -219,10 +225,13 @@ class StandingQueries:
         self._calls.clear()
         strong = [self._note(event) for event in events]
         found = [self._answers_of(graph, events, changes, strong) for _, graph in sorted(self._graphs.items())]
+        unread = [AnswerUndecided(*each) for each in self._unread.items() if each[0] not in self.owed]
+        for each in unread:
+            self.owed.begin(each.registration, events[0].position)
         for place, event in enumerate(events):
             decided = sorted(pair for of_graph in found for pair in of_graph[place].items())
             told = [self._live[number].hears(each) for number, (changed, _) in decided for each in changed]
-            undecided = [each for _, (_, unsure) in decided for each in unsure]
+            undecided = [each for _, (_, unsure) in decided for each in unsure] + (unread if not place else [])
             if told or undecided:
                 yield EventAnswers(*self._name_of(event), told, undecided)
 

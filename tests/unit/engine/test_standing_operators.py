@@ -33,7 +33,7 @@ def called(name, term):
     with open(os.path.join(folder, "calls"), "a") as calls:
         calls.write(f"{name} {term.value}\\n")
 
-@operator("{iri}length", version="{version}", arguments=("bound", "free"))
+@operator("{iri}length", version="{version}", arguments={arguments})
 def length(event, text):
     called("length", text)
     return len(text.value) + {more}
@@ -56,8 +56,9 @@ class Module:
         self.folder = folder
         self.loaded: ModuleType | None = None
 
-    def declare(self, version: str = "1", more: int = 0) -> Sequence[Any]:
+    def declare(self, version: str = "1", more: int = 0, arguments: str = '("bound", "free")') -> Sequence[Any]:
         text = MODULE.replace("{iri}", O).replace("{version}", version).replace("{more}", str(more))
+        text = text.replace("{arguments}", arguments)
         name = f"standing_operators_{version}"
         (self.folder / f"{name}.py").write_text(text)
         self.loaded = importlib.import_module(name)
@@ -195,6 +196,19 @@ def test_another_version_changes_no_answer_by_itself(module: Module, tmp_path: P
         assert values(present.added) == ["a", "b"]
         assert told(publish(engine, "one", ":a :note 1 .")) == [("long", [], ["a"])]
     assert module.calls() == {"length ab": 2}
+
+
+def test_a_query_that_cannot_be_read_any_more_is_owed_its_answer(module: Module, tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "engine", operators=module.declare()) as engine:
+        engine.subscribe(LONG, "long", scope="repository", lease=FOREVER)
+        publish(engine, "one", ':a :title "abcd" .')
+    others = module.declare("2", arguments='("bound", "free", "free")')
+    for name in ("two", "three"):
+        with Engine.open(tmp_path / "engine", operators=others) as engine:
+            undecided = publish(engine, name, f':{name} :title "{name}-" .').undecided
+            assert [each.reason[:6] for each in undecided] == (["query:"] if name == "two" else [])
+    with Engine.open(tmp_path / "engine", operators=module.declare()) as engine:
+        assert told(publish(engine, "one", ':b :title "efgh" .')) == [("long", ["b", "three", "two"], ["a"])]
 
 
 def test_an_event_makes_a_bounded_number_of_calls(module: Module, monkeypatch: pytest.MonkeyPatch) -> None:
