@@ -35,7 +35,6 @@ from triplecast.match import Matcher
 from triplecast.model.match import Learnt
 from triplecast.model.operators import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
-from triplecast.operators.asking import Asker
 from triplecast.operators.asking.experience import Experience
 from triplecast.operators.operator_set import Declared, operator_set
 from triplecast.outbox import Outbox, OutboxBatch
@@ -47,7 +46,7 @@ from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.report import Caller, Notice, Phase, ProgressReporter, Summary
 from triplecast.pipeline.sharding import SnapshotCutter
 from triplecast.pipeline.sink import Sink
-from triplecast.pipeline.stages import Stage
+from triplecast.pipeline.stages import Stage, make_asker
 from triplecast.pipeline.topic_acceptor import TopicAcceptor
 from triplecast.registry.control import ControlServer
 from triplecast.registry.file_source import FileSource
@@ -191,7 +190,7 @@ class _Run:
         self._outbox = outbox
         self.horizon = horizon = MovingHorizon()
         self._matcher = Matcher(operators=stage.operators)
-        self._asker = Asker(schedule=stage.schedule, learnt=journal.learnt(), operators=stage.operators)
+        self._asker = make_asker(stage, journal.learnt())
         self._querying = Querying(journal, self._matcher, self._asker)
         driver = Driver(journal, outbox, journal.has_repository_scope)
         keep = keep_statistics(journal)
