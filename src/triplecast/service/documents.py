@@ -23,6 +23,7 @@ from triplecast.ingest.gate import GATE
 from triplecast.ingest.inbox_files import document_of_line
 from triplecast.ingest.media_types import N_TRIPLES, decide_type
 from triplecast.model.publication import Reject
+from triplecast.service.call_threads import overloaded
 from triplecast.service.idempotency import KeptAnswer, Unfinished
 from triplecast.service.merging import merge_lines
 from triplecast.service.negotiation import choose
@@ -31,7 +32,7 @@ from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.rdf_forms import DATASET_FORMS, GRAPH_FORMS, TAG_ENDS, write_rdf
 from triplecast.service.receipts import receipt_row, reject_row
 from triplecast.service.sparql import answer_query
-from triplecast.service.state import ServiceState, State, overloaded
+from triplecast.service.state import ServiceState, State
 from triplecast.service.tokens import CanPublish, CanRead
 
 router = APIRouter(tags=["documents"], responses=RESPONSES)

@@ -23,13 +23,15 @@ from triplecast.errors import InputError
 from triplecast.registry.control import ControlServer
 from triplecast.service.app import create_app
 from triplecast.service.guard import LOG
-from triplecast.service.settings import ServiceSettings
+from triplecast.service.handover import HandoverProtocol
+from triplecast.service.settings import STREAMS, ServiceSettings
 from triplecast.service.websub import open_hub, websub_way
 
 GRACE_SECONDS = 20
 """How long requests that are under way may take at the end."""
-CONNECTIONS = 20_000
-FILES = CONNECTIONS + 2_000
+CONNECTIONS = 10_000
+"""Beside those of streams, which have a bound of their own."""
+FILES = CONNECTIONS + STREAMS + 2_000
 """Descriptors, where the system grants them: without one left nothing is accepted, nor delivered."""
 BACKLOG = 2_048
 
@@ -70,14 +72,15 @@ def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Ca
 
 
 class ServiceServer(uvicorn.Server):
-    """Ends streams, which would go on, before it waits for requests that are under way."""
+    """Its connections are given to streams; it ends these before it waits for requests that are under way."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        config.http = HandoverProtocol
         super().__init__(config)
         self._app = app
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.state.service.tail.finish()
+        self._app.state.service.finish_streams()
         await super().shutdown(sockets)
 
 
