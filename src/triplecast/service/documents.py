@@ -32,8 +32,8 @@ from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.rdf_forms import DATASET_FORMS, GRAPH_FORMS, TAG_ENDS, write_rdf
 from triplecast.service.receipts import receipt_row, reject_row
 from triplecast.service.sparql import answer_query
-from triplecast.service.state import ServiceState, State
-from triplecast.service.tokens import CanPublish, CanRead
+from triplecast.service.state import ServiceState, State, service_of
+from triplecast.service.tokens import CanPublish, CanRead, bearer, can_publish
 
 router = APIRouter(tags=["documents"], responses=RESPONSES)
 
@@ -55,6 +55,17 @@ _SENT: dict[str, Any] = {
         "content": {**_RDF, "application/atom+xml": {}, "application/rss+xml": {}, "application/feed+json": {}},
     }
 }
+_MOST = {"graph": GATE.identity_bytes, "default": 10}
+"""Characters of a parameter."""
+_PUT: dict[str, Any] = {
+    **_SENT,
+    "parameters": [
+        {"name": name, "in": "query", "required": False, "schema": {"type": "string", "maxLength": most}}
+        for name, most in _MOST.items()
+    ],
+    "security": [{bearer.scheme_name: []}],
+}
+"""FastAPI's own way to parameters takes as long as publishing, so this route reads its own."""
 _HEADERS = {
     "ETag": {"schema": {"type": "string"}, "description": "names version and content; for If-Match"},
     "Location": {"schema": {"type": "string"}, "description": "of a document that is new"},
@@ -102,11 +113,13 @@ async def head_document(
     return await get_document(request, state, access, graph, default)
 
 
-@router.put("/documents", responses=_DONE, response_model=None, openapi_extra=_SENT, operation_id="put_document")
-async def put_document(
-    request: Request, state: State, access: CanPublish, graph: Graph = None, default: Default = None
-) -> Response:
+@router.put("/documents", responses=_DONE, response_model=None, openapi_extra=_PUT, operation_id="put_document")
+async def put_document(request: Request) -> Response:
     """Publish a document, in the place of the one that its graph has."""
+    state = service_of(request)
+    state.publications.check()  # before more is done for a request that is refused
+    access = await can_publish(request, await bearer(request))
+    graph, default = (_parameter(request, name, most) for name, most in _MOST.items())
     name = _writable(graph, default)
     if name is None:
         raise Problem(400, "the graph is missing", mend="put to /documents?graph=IRI, or post to /documents")
@@ -171,6 +184,8 @@ async def _publish(
     async with state.body(request, state.settings.document_bytes) as data:
         document = document_of(data, media_type, graph, False)
         check = None if graph is None or conditions.is_any else conditions.check
+        if key is None and check is None and publish is _put:
+            return _answer(state, await state.publications.publish(document), graph)
         if key is None:
             return await state.write(partial(_done, state, document, graph, check, publish))
         digest = hashlib.sha256("\0".join((request.method, graph or "", media_type or "")).encode() + data).digest()
@@ -181,8 +196,11 @@ async def _publish(
 def _done(
     state: ServiceState, document: Document, graph: str | None, check: Condition | None, publish: Publish
 ) -> Response:
+    return _answer(state, publish(state.engine, document, graph, check), graph)
+
+
+def _answer(state: ServiceState, receipt: Receipt, graph: str | None) -> Response:
     """Raises `Problem` where nothing of the document was accepted."""
-    receipt = publish(state.engine, document, graph, check)
     state.metrics.note(receipt)
     if not receipt.publications and receipt.rejects:
         raise _rejected(receipt.rejects)
@@ -328,6 +346,13 @@ def _one_of(graph: str | None, default: str | None) -> str | None:
     if (graph is None) == (default is None):
         raise Problem(400, "either graph or default is named", mend="use /documents?graph=IRI, or /documents?default")
     return graph
+
+
+def _parameter(request: Request, name: str, most: int) -> str | None:
+    value = request.query_params.get(name)
+    if value is not None and len(value) > most:
+        raise Problem(422, f"the parameter {name} is too long", f"{most} characters are allowed")
+    return value
 
 
 def _writable(graph: str | None, default: str | None) -> str | None:

@@ -34,12 +34,15 @@ CONNECTIONS = 10_000
 FILES = CONNECTIONS + STREAMS + 2_000
 """Descriptors, where the system grants them: without one left nothing is accepted, nor delivered."""
 BACKLOG = 2_048
+SWITCH_SECONDS = 0.001
+"""Between threads that compute: of Python's 5 ms, each statement of who commits would wait for the event loop."""
 
 
 def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Callable[[str], None]) -> None:
     """Serve a folder until SIGTERM or SIGINT. Raises `InputError` where nothing can listen there, `FolderLocked` and
     `StorageFault`."""
     _allow_files()
+    sys.setswitchinterval(SWITCH_SECONDS)
     with ExitStack() as opened:
         engine = opened.enter_context(Engine.open(folder))
         listening = opened.enter_context(_listen(host, port))
@@ -59,6 +62,7 @@ def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Ca
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             lifespan="on",
             timeout_graceful_shutdown=GRACE_SECONDS,
             limit_concurrency=CONNECTIONS,

@@ -53,6 +53,8 @@ class ServiceSettings:
     """Calls of the engine that are under way at once."""
     waiting: int = 512
     """Calls that wait for one of these. Whoever comes then is told to come again."""
+    documents_waiting: int = 128
+    """Documents that wait for those that are being committed: the last of them for some 100 ms."""
     streams: int = STREAMS
     """Streams of notifications that are open at once."""
     queries_waiting: int = 32

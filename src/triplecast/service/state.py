@@ -19,6 +19,7 @@ from triplecast.service.call_threads import CallThreads, overloaded
 from triplecast.service.idempotency import KeptAnswers
 from triplecast.service.metrics import Metrics
 from triplecast.service.problems import Problem
+from triplecast.service.publishing import Publications
 from triplecast.service.querying import Queries
 from triplecast.service.settings import ServiceSettings
 from triplecast.service.streams import Streams
@@ -48,6 +49,7 @@ class ServiceState:
         self.writing = CallThreads("writing", settings.threads, settings.waiting)
         self.reading = CallThreads("reading", settings.threads, settings.waiting)
         self.querying = CallThreads("querying", 1, settings.queries_waiting)
+        self.publications = Publications(engine, self.writing, settings.documents_waiting)
         self.streams = Streams(self.tail, self.notifications, self.reading)
         self.metrics = Metrics(engine)
         self._held = 0
@@ -78,6 +80,7 @@ class ServiceState:
         self.streams.stop()
         if self.poller is not None:
             self.poller.close()
+        self.publications.close()
         for lane in (self.writing, self.reading, self.querying):
             lane.close()
         self.queries.close()
