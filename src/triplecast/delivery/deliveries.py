@@ -8,6 +8,7 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count
 from threading import RLock
+from typing import NamedTuple
 
 from triplecast.delivery.attempt import DELIVERED, FAILED, GONE, REFUSED, Attempt, AttemptOutcome
 from triplecast.delivery.hearing import TargetIndex, ended
@@ -15,7 +16,7 @@ from triplecast.delivery.ledger import Ledger
 from triplecast.delivery.live import SECOND, Live, buried, is_exhausted
 from triplecast.delivery.reading import MOST_QUEUED, PAGE, first, read_one, read_page
 from triplecast.delivery.store import TargetStore
-from triplecast.delivery.target import COMMAND, EMAIL, KINDS, WEBHOOK, WEBSUB, DeadLetter, Target
+from triplecast.delivery.target import COMMAND, DAMAGED, EMAIL, KINDS, WEBHOOK, WEBSUB, DeadLetter, Target
 from triplecast.delivery.turns import HostTurns
 from triplecast.errors import InputError
 from triplecast.journal import Clock, JournalFile, system_clock
@@ -29,6 +30,17 @@ SET_BACK = 60 * SECOND
 """By how much less a clock says for that to be no accident."""
 _TOGETHER = {WEBHOOK: 1, COMMAND: 1, EMAIL: MOST_QUEUED, WEBSUB: MOST_QUEUED}
 """Notifications of one attempt, by kind."""
+
+
+class DeliveryLag(NamedTuple):
+    """How far delivery is behind."""
+
+    notifications: int
+    """Beyond what the target that is farthest behind has got."""
+    since: str | None
+    """When the publication of the oldest one came that waits in memory."""
+    enabled: int
+    targets: int
 
 
 class Deliveries:
@@ -70,11 +82,14 @@ class Deliveries:
         """Those that are due and have to be read for."""
         self._epoch, self._end = self._ledger.reached
         for target in store.targets():
-            self._take(target)
+            if target.kind == DAMAGED:
+                self._lives[target.id] = Live(target)
+            else:
+                self._take(target)
         for letter in store.dead(again=True):
-            live = self._lives[letter.target]
-            live.letters.append(letter)
-            self._schedule(live)
+            if live := self._lives.get(letter.target):
+                live.letters.append(letter)
+                self._schedule(live)
 
     # ---- what is due ------------------------------------------------------------------------------------------------
 
@@ -128,6 +143,15 @@ class Deliveries:
         """Whether `read` is to be called before anything else is due."""
         with self._lock:
             return bool(self._hungry)
+
+    def lag(self) -> DeliveryLag:
+        """Of the targets that are delivered to here."""
+        with self._lock:
+            served = [each for each in self._lives.values() if not each.target.disabled]
+            behind = [each for each in served if each.has_work and self.delivers_to(each.target.kind)]
+            ends = (self._outbox.state.sequence - each.target.sequence for each in behind)
+            since = (each.feed.queue[0].accepted_at for each in behind if each.feed.queue)
+            return DeliveryLag(max(ends, default=0), min(since, default=None), len(served), len(self._lives))
 
     def next_due(self) -> int | None:
         """When something may be due, in microseconds since 1970."""
@@ -189,7 +213,7 @@ class Deliveries:
         """Add a target; one with its id goes on from where it is, with this one's secret and lease."""
         with self._lock:
             known = self._lives.get(target.id)
-            if known is None:
+            if known is None or known.target.kind == DAMAGED:
                 self._take(target)
             else:
                 self._set(known, replace(known.target, secret=target.secret, expires=target.expires))
@@ -199,6 +223,8 @@ class Deliveries:
         """Deliver to a target again, from where it stopped, at once."""
         with self._lock:
             live = self._known(id)
+            if live.target.kind == DAMAGED:
+                raise InputError(f"target {id} cannot be enabled", live.target.disabled)
             if live.target.disabled or live.target.attempts:
                 self._forget_place(live)
                 target = replace(live.target, disabled="", attempts=0, failing_since=None, next_at=0)
@@ -209,6 +235,8 @@ class Deliveries:
     def disable(self, id: str, why: str) -> Target:
         with self._lock:
             live = self._known(id)
+            if live.target.kind == DAMAGED:
+                return live.target
             self._disable(live, why)
             self._note_now(live)
             return live.target

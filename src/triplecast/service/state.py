@@ -51,7 +51,7 @@ class ServiceState:
         self.querying = CallThreads("querying", 1, settings.queries_waiting)
         self.publications = Publications(engine, self.writing, settings.documents_waiting)
         self.streams = Streams(self.tail, self.notifications, self.reading)
-        self.metrics = Metrics(engine)
+        self.metrics = Metrics(engine, None if targets is None else targets.deliveries)
         self._held = 0
         folder = engine.serving.folder
         self.poller = None if folder is None else Poller(engine, folder, Egress(settings.egress).send)

@@ -96,3 +96,16 @@ def test_threads_with_one_key_do_it_once(client: TestClient, engine: Engine) -> 
         each.join()
     assert set(statuses) <= {201, 409}
     assert 201 in statuses
+
+
+def test_the_bytes_of_kept_answers_are_bounded() -> None:
+    kept = KeptAnswers(None, 3600.0, most_bytes=1 << 20)
+    answer = KeptAnswer(200, "{}", b"x" * 10_000)
+    for number in range(1_000):
+        assert kept.begin("ada", str(number), b"r", number) is None
+        kept.end("ada", str(number), answer)
+        assert kept._used() < 5 << 18
+    assert kept.begin("ada", "999", b"r", 1_000) == answer
+    assert kept.begin("ada", "940", b"r", 1_000) == answer
+    assert kept.begin("ada", "0", b"r", 1_000) is None
+    kept.close()
