@@ -119,6 +119,7 @@ def check_service(n: int, engine: Engine) -> Counter[int]:
                 statuses[response.status_code] += 1
 
             ask()
+            print(f"{operation.label}: {statuses.total()} so far", file=sys.stderr, flush=True)
     return statuses
 
 

@@ -87,7 +87,8 @@ class Publishing:
         if may_be_harmless(document):
             self._answer([call])
         if not call.is_answered or call.is_harmful:
-            call = _Call(document, *self._parser.parse_soon([document]))
+            (parsed,) = self._parser.parse_soon([document])
+            call = _Call(document, parsed)
             self._answer([call])
         if call.receipt is None:
             assert call.error is not None
