@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -40,8 +41,8 @@ TURTLE = {"Content-Type": "text/turtle"}
 class Served:
     """A server in a process of its own."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        command = [sys.executable, "-m", "triplecast", "serve", str(folder), "--port", "0", *options]
+    def __init__(self, folder: Path, *options: str, under: Sequence[str] = ()) -> None:
+        command = [*under, sys.executable, "-m", "triplecast", "serve", str(folder), "--port", "0", *options]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         self.lines: list[str] = []
