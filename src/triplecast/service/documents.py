@@ -231,7 +231,10 @@ def _done_once(
     answer = None
     try:
         if isinstance(kept, Unfinished) and graph is not None:
-            check = partial(_check_unfinished, kept, {each.digest for each in serving.parse(document).drafts})
+            parsed = serving.parse(document)
+            if publish is _merge and parsed.drafts:  # done, it changes nothing
+                parsed = serving.parse(_merged(state.engine, graph, parsed.drafts[0].quads)[1])
+            check = partial(_check_unfinished, kept, {each.digest for each in parsed.drafts})
         response = _done(state, document, graph, check, publish)
         headers = {name: response.headers[name] for name in ("etag", "location") if name in response.headers}
         answer = KeptAnswer(response.status_code, json.dumps(headers), bytes(response.body))
@@ -268,19 +271,24 @@ def _merge(engine: Engine, document: Document, graph: str | None, check: Conditi
             422, "only triples can be added to a document", "it names other graphs", "put it, or post it alone"
         )
     for _ in range(_MERGES):
-        found = engine.serving.document(graph)
-        if found is not None and found[1].dataset:
-            raise Problem(422, "nothing can be added to a dataset", mend="put it as a whole")
-        state = None if found is None else found[0]
-        before = b"" if found is None else found[1].quads
-        attachments = {} if found is None else dict(found[1].attachments)
-        lines = merge_lines(before, parsed.drafts[0].quads)
-        merged = Document(graph, lines, N_TRIPLES, graph, attachments=attachments)
+        state, merged = _merged(engine, graph, parsed.drafts[0].quads)
         try:
             return engine.serving.publish_when(merged, graph, partial(_check_merge, state, check))
         except _Moved:
             continue
     raise overloaded("others change this document all the time")
+
+
+def _merged(engine: Engine, graph: str, added: bytes) -> tuple[DocumentState | None, Document]:
+    """The current state of a graph, and its document with more triples."""
+    found = engine.serving.document(graph)
+    if found is None:
+        return None, Document(graph, added, N_TRIPLES, graph)
+    state, current = found
+    if current.dataset:
+        raise Problem(422, "nothing can be added to a dataset", mend="put it as a whole")
+    lines = merge_lines(current.quads, added)
+    return state, Document(graph, lines, N_TRIPLES, graph, attachments=dict(current.attachments))
 
 
 class _Moved(Exception):
