@@ -8,39 +8,21 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count
 from threading import RLock
-from typing import NamedTuple
 
 from triplecast.delivery.attempt import DELIVERED, FAILED, GONE, REFUSED, Attempt, AttemptOutcome
 from triplecast.delivery.hearing import TargetIndex, ended
 from triplecast.delivery.ledger import Ledger
-from triplecast.delivery.live import SECOND, Live, buried, is_exhausted
+from triplecast.delivery.live import SET_BACK, DeliveryLag, Live, buried, is_exhausted, lag_of
 from triplecast.delivery.reading import MOST_QUEUED, PAGE, first, read_one, read_page
 from triplecast.delivery.store import TargetStore
-from triplecast.delivery.target import COMMAND, DAMAGED, EMAIL, KINDS, WEBHOOK, WEBSUB, DeadLetter, Target
-from triplecast.delivery.turns import HostTurns
+from triplecast.delivery.target import COMMAND, DAMAGED, EMAIL, KINDS, MOST_DEAD, WEBHOOK, WEBSUB, DeadLetter, Target
+from triplecast.delivery.turns import AT_ONCE, HostTurns
 from triplecast.errors import InputError
 from triplecast.journal import Clock, JournalFile, system_clock
 from triplecast.outbox import Notification, OutboxReader
 
-AT_ONCE = 32
-"""Attempts under way."""
-MOST_DEAD = 10_000
-"""Dead letters of a target, with which it is disabled."""
-SET_BACK = 60 * SECOND
-"""By how much less a clock says for that to be no accident."""
 _TOGETHER = {WEBHOOK: 1, COMMAND: 1, EMAIL: MOST_QUEUED, WEBSUB: MOST_QUEUED}
 """Notifications of one attempt, by kind."""
-
-
-class DeliveryLag(NamedTuple):
-    """How far delivery is behind."""
-
-    notifications: int
-    """Beyond what the target that is farthest behind has got."""
-    since: str | None
-    """When the publication of the oldest one came that waits in memory."""
-    enabled: int
-    targets: int
 
 
 class Deliveries:
@@ -82,10 +64,7 @@ class Deliveries:
         """Those that are due and have to be read for."""
         self._epoch, self._end = self._ledger.reached
         for target in store.targets():
-            if target.kind == DAMAGED:
-                self._lives[target.id] = Live(target)
-            else:
-                self._take(target)
+            self._take(target)
         for letter in store.dead(again=True):
             if live := self._lives.get(letter.target):
                 live.letters.append(letter)
@@ -147,11 +126,7 @@ class Deliveries:
     def lag(self) -> DeliveryLag:
         """Of the targets that are delivered to here."""
         with self._lock:
-            served = [each for each in self._lives.values() if not each.target.disabled]
-            behind = [each for each in served if each.has_work and self.delivers_to(each.target.kind)]
-            ends = (self._outbox.state.sequence - each.target.sequence for each in behind)
-            since = (each.feed.queue[0].accepted_at for each in behind if each.feed.queue)
-            return DeliveryLag(max(ends, default=0), min(since, default=None), len(served), len(self._lives))
+            return lag_of(self._lives.values(), self._outbox.state.sequence, self._kinds)
 
     def next_due(self) -> int | None:
         """When something may be due, in microseconds since 1970."""
@@ -235,8 +210,6 @@ class Deliveries:
     def disable(self, id: str, why: str) -> Target:
         with self._lock:
             live = self._known(id)
-            if live.target.kind == DAMAGED:
-                return live.target
             self._disable(live, why)
             self._note_now(live)
             return live.target
