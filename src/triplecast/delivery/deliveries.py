@@ -14,8 +14,8 @@ from triplecast.delivery.hearing import TargetIndex, ended
 from triplecast.delivery.ledger import Ledger
 from triplecast.delivery.live import SET_BACK, DeliveryLag, Live, buried, is_exhausted, lag_of
 from triplecast.delivery.reading import MOST_QUEUED, PAGE, first, read_one, read_page
-from triplecast.delivery.store import TargetStore
-from triplecast.delivery.target import COMMAND, DAMAGED, EMAIL, KINDS, MOST_DEAD, WEBHOOK, WEBSUB, DeadLetter, Target
+from triplecast.delivery.store import MOST_DEAD, TargetStore
+from triplecast.delivery.target import COMMAND, DAMAGED, EMAIL, KINDS, WEBHOOK, WEBSUB, DeadLetter, Target
 from triplecast.delivery.turns import AT_ONCE, HostTurns
 from triplecast.errors import InputError
 from triplecast.journal import Clock, JournalFile, system_clock

@@ -14,6 +14,8 @@ from triplecast.sqlite import Format, SqliteFile
 FOLDER = "delivery"
 """In the folder that is delivered from; it is the deliverer's alone, with a lock of its own."""
 DATABASE = "delivery.sqlite"
+MOST_DEAD = 10_000
+"""Dead letters of a target, with which it is disabled."""
 _TARGET = tuple(each.name for each in fields(Target))
 _DEAD = DeadLetter._fields
 _STORED = {bool: int, float: int | float}

@@ -18,8 +18,6 @@ WEBHOOK, EMAIL, COMMAND, WEBSUB = "webhook", "email", "command", "websub"
 KINDS = (WEBHOOK, EMAIL, COMMAND, WEBSUB)
 DAMAGED = "damaged"
 """The kind of a target that cannot be read: nobody delivers to it, and it stays as it is until it is removed."""
-MOST_DEAD = 10_000
-"""Dead letters of a target, with which it is disabled."""
 SECRET_PREFIX = "whsec_"
 SECRET_BYTES = range(24, 65)
 """Standard Webhooks: of the key of a signature."""
