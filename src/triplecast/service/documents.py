@@ -380,7 +380,8 @@ def _media_type(request: Request) -> str:
         try:
             decide_type(media_type, "", b"")
         except DocumentRejected as error:
-            raise Problem(415, "this Content-Type is not read", error.reason, error.hint) from None
+            mend = f"{error.hint}; many at once as {NDJSON}"
+            raise Problem(415, "this Content-Type is not read", error.reason, mend) from None
     return media_type
 
 

@@ -43,7 +43,8 @@ class ServiceState:
         """None where nothing is delivered."""
         self.settings = settings
         self.notifications = engine.serving.notifications()
-        self.tail = Tail(self.notifications)
+        self.documents = engine.serving.documents()
+        self.tail = Tail(self.notifications, self.documents)
         self.kept = KeptAnswers(engine.serving.folder, settings.idempotency.total_seconds())
         self.queries = Queries(engine, settings)
         self.writing = CallThreads("writing", settings.threads, settings.waiting)
@@ -59,7 +60,7 @@ class ServiceState:
 
     def check_streams(self) -> None:
         """Raises `Problem` 429 where too many are open."""
-        if len(self.streams) >= self.settings.streams:
+        if self.tail.streams >= self.settings.streams:
             raise overloaded("too many streams of notifications are open")
 
     def start(self) -> None:
@@ -86,6 +87,8 @@ class ServiceState:
         self.queries.close()
         self.kept.close()
         self.notifications.close()
+        if self.engine.serving.folder is not None:
+            self.documents.close()
 
     async def call(self, work: Callable[[], _Result]) -> _Result:
         """What `work`, which writes nothing, returns. Raises what `CallThreads.call` raises."""
