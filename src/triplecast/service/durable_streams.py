@@ -17,11 +17,11 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from triplecast.outbox import Cursor
+from triplecast.service.handover import STALL_SECONDS
 from triplecast.service.logs import Documents, Log, MessagePage, Notifications, offset_of, read_offset
 from triplecast.service.preconditions import Preconditions
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import ServiceState, State
-from triplecast.service.streams import STALL_SECONDS
 from triplecast.syndication.server_sent_events import MEDIA_TYPE as EVENTS
 
 router = APIRouter(tags=["durable streams"], responses=RESPONSES)

@@ -26,11 +26,11 @@ from triplecast.model.subscription import REPOSITORY
 from triplecast.outbox import Cursor
 from triplecast.outbox.recent_rows import WantedRows
 from triplecast.results import head_of, results_json
+from triplecast.service.handover import STALL_SECONDS
 from triplecast.service.notification_pages import read_rows
 from triplecast.service.problems import Problem, problem_of
 from triplecast.service.settings import SUBSCRIBE
 from triplecast.service.state import ServiceState
-from triplecast.service.streams import STALL_SECONDS
 from triplecast.service.tokens import opened
 from triplecast.syndication.turtle import SUBSCRIPTION
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from triplecast.engine.serving import NotificationSource
 from triplecast.errors import InputError, TriplecastError
@@ -28,7 +29,7 @@ _DOCUMENTS: _Key = ("", "")
 class Tail:
     """The last notifications, and the end of waiting for later ones.
 
-    Everything but `nudge` and the watcher is of the event loop's thread. What a reader gets is decided by its cursor
+    Everything but the watcher is of the event loop's thread. What a reader gets is decided by its cursor
     alone, and to look and to begin to wait is one step there: so nothing is recorded in between.
     """
 
@@ -38,16 +39,15 @@ class Tail:
         self._position = 0
         """Of the journal's last record when it was looked at for documents."""
         self._recent = RecentRows(Cursor(0, 0))
-        self._waiting: defaultdict[_Key, set[asyncio.Future[None]]] = defaultdict(set)
+        self._waiting: defaultdict[_Key, set[Callable[[], None]]] = defaultdict(set)
+        """What is called when there may be something."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._nudged = threading.Event()
         self._taken = threading.Event()
         self._ended = False
-        self.streams = 0
-        """That are open."""
         self._read: Counter[int | None] = Counter()
-        """How many of them read each registration alone, and how many none;"""
+        """How many streams read each registration alone, and how many none;"""
         self._cancelled: set[int | None] = set()
         """those of these registrations that were cancelled."""
 
@@ -86,10 +86,6 @@ class Tail:
     def sequence(self) -> int:
         return self._recent.end.sequence
 
-    def nudge(self) -> None:
-        """Something may have been recorded. From any thread."""
-        self._nudged.set()
-
     def after(self, place: Cursor, wanted: WantedRows) -> Sequence[NotificationLine] | None:
         """The rows beyond a place, up to `end`; None where that is further back than is kept."""
         return self._recent.after(place, wanted)
@@ -108,35 +104,47 @@ class Tail:
         if self._position <= position:
             await self._wait({_DOCUMENTS}, seconds)
 
-    async def _wait(self, keys: set[_Key], seconds: float) -> None:
+    async def _wait(self, keys: Collection[_Key], seconds: float) -> None:
         if self._ended or self._loop is None:
             return
         waiting = self._loop.create_future()
-        for key in keys:
-            self._waiting[key].add(waiting)
-        timer = self._loop.call_later(seconds, _wake, waiting)
+        wake = partial(_wake, waiting)
+        timer = self._loop.call_later(seconds, wake)
+        self._listen(keys, wake)
         try:
             await waiting
         finally:
             timer.cancel()
-            for key in keys:
-                self._waiting[key].discard(waiting)
-                if not self._waiting[key]:
-                    del self._waiting[key]
+            self._ignore(keys, wake)
+
+    @property
+    def streams(self) -> int:
+        """How many are open."""
+        return self._read.total()
+
+    def enter(self, wanted: WantedRows, wake: Callable[[], None]) -> None:
+        """Until a stream leaves, `wake` is called whenever there may be something for it, or the tail has ended."""
+        self._read[wanted.registration] += 1
+        self._listen([_key_of(wanted)], wake)
+
+    def leave(self, wanted: WantedRows, wake: Callable[[], None]) -> None:
+        self._ignore([_key_of(wanted)], wake)
+        self._forget_reader(wanted.registration)
 
     @contextmanager
     def reading(self, registration: int | None) -> Iterator[None]:
-        """While a stream is open, which may read one registration alone."""
+        """While a stream is open that waits by itself, and may read one registration alone."""
         self._read[registration] += 1
-        self.streams += 1
         try:
             yield
         finally:
-            self.streams -= 1
-            self._read[registration] -= 1
-            if not self._read[registration]:
-                del self._read[registration]
-                self._cancelled.discard(registration)
+            self._forget_reader(registration)
+
+    def _forget_reader(self, registration: int | None) -> None:
+        self._read[registration] -= 1
+        if not self._read[registration]:
+            del self._read[registration]
+            self._cancelled.discard(registration)
 
     def cancel(self, subscription: str, registration: int) -> None:
         """Streams of a registration end before anything more is sent."""
@@ -146,6 +154,16 @@ class Tail:
 
     def is_cancelled(self, registration: int | None) -> bool:
         return registration in self._cancelled
+
+    def _listen(self, keys: Collection[_Key], wake: Callable[[], None]) -> None:
+        for key in keys:
+            self._waiting[key].add(wake)
+
+    def _ignore(self, keys: Collection[_Key], wake: Callable[[], None]) -> None:
+        for key in keys:
+            self._waiting[key].discard(wake)
+            if not self._waiting[key]:
+                del self._waiting[key]
 
     def _watch(self, place: Cursor) -> None:
         assert self._loop is not None
@@ -191,8 +209,8 @@ class Tail:
 
     def _wake(self, keys: Iterable[_Key]) -> None:
         for key in keys:
-            for each in self._waiting.get(key, ()):
-                _wake(each)
+            for wake in tuple(self._waiting.get(key, ())):
+                wake()
 
 
 def _key_of(wanted: WantedRows) -> _Key:

@@ -107,7 +107,8 @@ def opened(tokens: Mapping[bytes, Access] | None, token: str, scope: str) -> Acc
     return access
 
 
-CanPublish = Annotated[Access, Depends(allow("publish"))]
+can_publish = allow("publish")
+CanPublish = Annotated[Access, Depends(can_publish)]
 CanSubscribe = Annotated[Access, Depends(allow("subscribe"))]
 CanRead = Annotated[Access, Depends(allow("read"))]
 CanAdmin = Annotated[Access, Depends(allow("admin"))]
