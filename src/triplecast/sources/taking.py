@@ -41,7 +41,7 @@ def take_feed(
         return Polled(source.url, 0, withheld=source.withheld), source.newest
     sifted = sift_items(file, source, read_items(page.parsed.drafts, source), now)
     for item in sifted.due:
-        _owe(file, source, page, now, item.graph, item.data, N_TRIPLES)
+        owe(file, source, page, now, item.graph, item.data, N_TRIPLES)
     sources.note_pages(file, source, pages)
     error = f"{sifted.withheld} items look like an old archive: they wait for a release" if sifted.withheld else ""
     error = error or _left_out(pages)
@@ -56,9 +56,9 @@ def take_snapshot(
         error = f"{compared.missing} of its publications are missing: nothing is taken until they are released"
         return Polled(source.url, 0, error, withheld=compared.missing)
     for page in compared.pages:
-        _owe(file, source, page, now, page.url, page.body, page.media_type, source.split)
+        owe(file, source, page, now, page.url, page.body, page.media_type, source.split)
     for graph in compared.removed:
-        _owe(file, source, pages[0], now, graph, None)
+        owe(file, source, pages[0], now, graph, None)
     sources.note_pages(file, source, pages)
     return Polled(source.url, 0, _left_out(pages), compared.new, compared.edited, compared.missing)
 
@@ -72,7 +72,7 @@ def take_records(
     compared = compare_records(file, source, page.records, now)
     whole = SourcePage(source.url, address, Validators(), None, following=page.token)
     for each in compared.due:
-        _owe(file, source, whole, now, each.identifier, each.data, each.media_type)
+        owe(file, source, whole, now, each.identifier, each.data, each.media_type)
     sources.note_pages(file, source, [whole._replace(validators=Validators(began))] if page.token else ())
     left_out = f"left out: {page.faults[0]} ({len(page.faults)} in all)" if page.faults else told.error
     return replace(
@@ -105,7 +105,7 @@ def settled(
     return polled, after
 
 
-def _owe(
+def owe(
     file: SqliteFile,
     source: KnownSource,
     page: SourcePage,

@@ -1,0 +1,166 @@
+"""Sources that tell what changed, page by page: which changes are new, and what is known of them from then on.
+
+A change has a *key*, by which it is told once, and a *graph*, whose newest version is what is published. So however
+pages are walked, and wherever a walk breaks off, what is published in the end is the newest version of each graph.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from triplecast.sources.fetching import Fetched
+from triplecast.sources.source import KnownSource
+from triplecast.sources.source_list import MOST_SEEN
+from triplecast.sqlite import SqliteFile
+
+
+class Lead(NamedTuple):
+    """A page to be asked for next."""
+
+    url: str
+    way: str = ""
+    """The property by which its reader goes on: of ActivityStreams ``prev`` or ``next``."""
+
+
+class Change(NamedTuple):
+    """What became of one graph."""
+
+    key: str
+    """Of a member that stands for itself its IRI, else that of what changed."""
+    graph: str
+    """Empty for a *refresh*: everything that is there is told again after it."""
+    order: bytes
+    """When (`order_of`)."""
+    digest: bytes
+    """Tells a change without a time from others of its key."""
+    media_type: str | None = None
+    data: bytes | None = None
+    """None where it was removed, or is to be fetched."""
+    location: str = ""
+    """Where its data is, unless the page has it."""
+
+    @property
+    def removes(self) -> bool:
+        return bool(self.graph) and self.data is None and not self.location
+
+    @property
+    def mark(self) -> bytes:
+        """Its digest as it is kept."""
+        return b"" if self.removes else self.digest
+
+
+class ChangePage(NamedTuple):
+    """One page of changes."""
+
+    lead: Lead
+    fetched: Fetched
+    changes: tuple[Change, ...]
+    """In the order in which they are to be taken."""
+    leads: tuple[Lead, ...]
+    ends: bool
+    """Whether a walk may end here where all changes are known: none that is older can be new."""
+    final: bool
+    """Whether it never changes."""
+    faults: tuple[str, ...]
+    """Why changes were left out."""
+    paths: Mapping[str, str]
+    """What this page says of how to read the others."""
+
+
+class ChangesSifted(NamedTuple):
+    due: tuple[Change, ...]
+    """To be published or removed, in order."""
+    noted: tuple[Change, ...]
+    """To be known from now on: those that are due, and those that a later one of their graph has overtaken."""
+    new: int
+    """How many of them are of graphs that were unknown, and are published."""
+    known: int
+    """How many changes were known."""
+    refreshed: bool
+    """Whether only removals count that are older."""
+    ended: bool
+    """Whether nothing counts that is older."""
+
+
+class _Known(NamedTuple):
+    graph: str
+    order: bytes
+    digest: bytes
+    listed: int
+
+
+def order_of(seconds: float | None) -> bytes:
+    """A time since 1970 as eight bytes that sort by it; none for none, which sorts before all."""
+    return b"" if seconds is None else struct.pack(">q", min(max(0, round(seconds * 1_000_000)), (1 << 63) - 1))
+
+
+def sift_changes(
+    file: SqliteFile, source: KnownSource, changes: Sequence[Change], began: int, whole: bool, refreshed: bool
+) -> ChangesSifted:
+    """Compare changes with those known. `began`: when this walk did; `whole`: whether one was ever ended; `refreshed`:
+    whether it came past a refresh."""
+    known = _read_known(file, source, "key", {each.key for each in changes})
+    newest: dict[str, bytes] = {}
+    for each in _read_known(file, source, "graph", {each.graph for each in changes}).values():
+        newest[each.graph] = max(each.order, newest.get(each.graph, b""))
+    due: list[Change] = []
+    noted: dict[str, Change] = {}
+    count = new = 0
+    for change in changes:
+        is_known = _is_known(change, known.get(change.key), began)
+        count += is_known
+        if not is_known:
+            noted[change.key] = change
+            known[change.key] = _Known(change.graph, change.order, change.mark, began)
+        if not change.graph:
+            refreshed = True
+            if is_known or not whole:
+                return ChangesSifted(tuple(due), tuple(noted.values()), new, count, False, True)
+        elif not is_known and (change.removes or not refreshed) and change.order >= newest.get(change.graph, b""):
+            due.append(change)
+            new += change.graph not in newest and not change.removes
+            newest[change.graph] = change.order
+    return ChangesSifted(tuple(due), tuple(noted.values()), new, count, refreshed, False)
+
+
+def _is_known(change: Change, before: _Known | None, began: int) -> bool:
+    """A walk comes to the newest of what has no time first."""
+    if before is None:
+        return False
+    if change.order:
+        return change.order <= before.order
+    return change.mark == before.digest or before.listed >= began
+
+
+def _read_known(file: SqliteFile, source: KnownSource, column: str, wanted: set[str]) -> dict[str, _Known]:
+    statement = (
+        "SELECT key, graph, likeness, digest, listed FROM seen "
+        f"WHERE source = ? AND {column} IN (SELECT value FROM json_each(?))"
+    )
+    rows = file.ask(statement, (source.id, json.dumps(sorted(wanted))))
+    return {key: _Known(graph, order, digest, listed) for key, graph, order, digest, listed in rows}
+
+
+def note_changes(file: SqliteFile, source: KnownSource, changes: Iterable[Change], now: int) -> None:
+    """Know changes from now on, inside a step of writing; the oldest are forgotten beyond `MOST_SEEN`."""
+    rows = [(source.id, each.key, each.graph, each.mark, each.order, now) for each in changes]
+    file.run("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, '', ?)", rows)
+    (count,) = file.ask_one("SELECT count(*) FROM seen WHERE source = ?", (source.id,))
+    if count > MOST_SEEN:
+        oldest = "SELECT key FROM seen WHERE source = ? ORDER BY likeness, listed, key LIMIT ?"
+        file.run(
+            f"DELETE FROM seen WHERE source = ? AND key IN ({oldest})", [(source.id, source.id, count - MOST_SEEN)]
+        )
+
+
+def has_brought(file: SqliteFile, source: KnownSource, graph: str) -> bool:
+    """Whether a graph is this source's to remove: it brought it, and no other source lists it."""
+    listed = file.ask("SELECT source FROM seen WHERE graph = ? AND digest <> x''", (graph,))
+    if any(other != source.id for (other,) in listed):
+        return False
+    tables = ("provenance", "due")
+    brought = " UNION ".join(f"SELECT 1 FROM {each} WHERE graph = ? AND source = ?" for each in tables)
+    return bool(listed or file.ask(brought, (graph, source.url) * len(tables)))
