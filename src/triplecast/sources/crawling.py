@@ -12,6 +12,7 @@ from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.model.printable import shortened
 from triplecast.sources.activities import is_activities
 from triplecast.sources.fetching import Fetched, fetch
+from triplecast.sources.hubs import FoundHub, find_hub
 from triplecast.sources.items import is_feed
 from triplecast.sources.oai import OaiFault, OaiPage, list_address, read_oai
 from triplecast.sources.source import ACTIVITIES, DOCUMENT, FEED, LDES, KnownSource, SourcePage, Validators
@@ -43,6 +44,8 @@ class Crawled(NamedTuple):
     moved_to: str
     """Of the first page, as `Fetched.moved_to`."""
     fresh_seconds: float
+    hub: FoundHub | None = None
+    """Of a feed that has changed."""
 
 
 @dataclass
@@ -67,7 +70,7 @@ class Crawler:
         """Raises `CheckFailed`, `EgressRefused` and `EgressFailed`: a snapshot is taken whole or not at all."""
         pages: list[SourcePage] = []
         kind, moved_to, fresh, size = source.kind, "", 0.0, 0
-        url, location = source.url, source.location
+        url, location, hub = source.url, source.location, None
         while url:
             if any(url == page.url for page in pages):
                 raise CheckFailed(f"its pages lead in a circle, back to {shortened(url, 200)}")
@@ -88,9 +91,10 @@ class Crawler:
                     kind = FEED if is_feed(page.parsed.drafts, url) else DOCUMENT
                     if source.kind not in ("", kind):
                         raise CheckFailed(f"it was a {source.kind} and is a {kind} now: remove it and add it again")
+                    hub = find_hub(fetched.links, page.body, page.address) if kind == FEED else None
             pages.append(page)
             url = location = "" if kind == FEED else page.following
-        return Crawled(tuple(pages), kind, moved_to, fresh)
+        return Crawled(tuple(pages), kind, moved_to, fresh, hub)
 
     def list_records(self, source: KnownSource, token: str, now: int) -> tuple[OaiPage, str]:
         """The first page of a list since the source's date, or the one of a token, and its address. Raises what `crawl`

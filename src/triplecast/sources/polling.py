@@ -7,9 +7,11 @@ publishes it again, which the journal knows to be unchanged; and one that ends b
 
 from __future__ import annotations
 
+import os
 import random
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -25,9 +27,11 @@ from triplecast.journal import Clock, read_clock, system_clock
 from triplecast.model.printable import shortened
 from triplecast.sources.crawling import GONE, MOST_PAGES, CheckFailed, Crawled, Crawler, KnownPage
 from triplecast.sources.following import follow_changes
+from triplecast.sources.hubs import Subscriber, is_pushed, is_signed, note_hub
+from triplecast.sources.items import is_feed
 from triplecast.sources.oai import BAD_TOKEN, OaiPage, is_oai
 from triplecast.sources.schedule import DEFAULT_BOUNDS, LONGEST_WAIT, Bounds, wait_after_failure
-from triplecast.sources.source import CHANGES, FEED, OAI, KnownSource, Validators
+from triplecast.sources.source import CHANGES, FEED, OAI, KnownSource, SourcePage, Validators
 from triplecast.sources.source_list import SourceList, seconds
 from triplecast.sources.taking import Polled, settled, take_feed, take_records, take_snapshot
 from triplecast.sqlite import SqliteFile
@@ -68,7 +72,9 @@ class Poller:
         chance: Callable[[], float] = random.random,
         bounds: Bounds = DEFAULT_BOUNDS,
         agent: str = AGENT,
+        callbacks: str = "",
     ) -> None:
+        """`callbacks`: where hubs reach this process (`Subscriber`); none is subscribed to without."""
         self.sources = SourceList(folder)
         self._engine = engine
         self._clock = clock
@@ -76,6 +82,7 @@ class Poller:
         self._bounds = bounds
         self._parser = Parser()
         self._crawler = Crawler(send, self._parser, agent)
+        self.subscriber = Subscriber(self.sources, send, callbacks, agent) if callbacks else None
         self._lock = Lock()
         self._busy: dict[str, int] = {}
         """Until when servers are left alone that asked for it, or gave no answer."""
@@ -112,6 +119,7 @@ class Poller:
     def _run(self, tell: Callable[[Polled], None]) -> None:
         """A server that is slow keeps its own sources waiting, and no other's."""
         asked: dict[str, tuple[Thread, _Round]] = {}
+        tending: Thread | None = None
         while not self._ended.is_set():
             try:
                 done = {host for host, (thread, _) in asked.items() if not thread.is_alive()}
@@ -122,6 +130,9 @@ class Poller:
                         round = _Round(deque([sources]), tell)
                         asked[host] = Thread(target=self._work, args=(round,), daemon=True), round
                         asked[host][0].start()
+                if self.subscriber is not None and (tending is None or not tending.is_alive()):
+                    tending = Thread(target=self.subscriber.tend, args=(read_clock(self._clock),), daemon=True)
+                    tending.start()
                 self.fault = None
             except Exception as fault:  # of the disk, most likely: what was taken is published once it is mended
                 self.fault = fault
@@ -199,11 +210,13 @@ class Poller:
         }
 
     def _take(self, crawled: Crawled, file: SqliteFile, there: KnownSource, now: int) -> Polled:
+        fresh = crawled.fresh_seconds
         if crawled.kind == FEED:
             polled, newest = take_feed(self.sources, file, there, crawled.pages, now)
+            fresh = self._bounds.most if self._note_hub(file, there, crawled, now) else fresh
         else:
             polled, newest = take_snapshot(self.sources, file, there, crawled.pages, now), there.newest
-        polled, after = self._settled(there, polled, crawled.fresh_seconds, now)
+        polled, after = self._settled(there, polled, fresh, now)
         moves = there.moves + 1 if crawled.moved_to and crawled.moved_to == there.moving_to else bool(crawled.moved_to)
         location = crawled.moved_to if moves >= MOVED else there.location
         moved = replace(after, location=location, moves=int(moves) % MOVED, moving_to=crawled.moved_to)
@@ -212,6 +225,36 @@ class Poller:
 
     def _settled(self, source: KnownSource, polled: Polled, fresh: float, now: int) -> tuple[Polled, KnownSource]:
         return settled(source, polled, fresh, now, self._bounds, self._chance())
+
+    def _note_hub(self, file: SqliteFile, there: KnownSource, crawled: Crawled, now: int) -> bool:
+        """Whether a hub says what is new."""
+        if self.subscriber is None or crawled.pages[0].parsed is None:
+            return self.subscriber is not None and is_pushed(file, there, now)
+        return note_hub(file, there, crawled.hub, now, os.urandom)
+
+    def receive(self, token: str, signature: str, body: bytes, media_type: str | None) -> bool:
+        """Take what a hub sends of a feed; what is no part of one has the feed asked for. False where no hub is to send
+        to this callback. What is not signed by the hub changes nothing."""
+        found = self.subscriber.source_of(token) if self.subscriber is not None else None
+        if found is None:
+            return False
+        id, secret = found
+        with closing(self.sources.following()) as file:
+            source = self.sources.at(file, id)
+        if source is None or not is_signed(signature, secret, body):
+            return source is not None
+        (parsed,) = self._parser.parse_soon([Document(source.url, body, media_type, source.url)])
+        page = SourcePage(source.url, source.location, Validators(), parsed, body, media_type)
+        self._step(source, partial(self._take_sent, page))
+        return True
+
+    def _take_sent(self, page: SourcePage, file: SqliteFile, there: KnownSource, now: int) -> None:
+        if page.parsed is None or there.kind != FEED or not is_feed(page.parsed.drafts, there.url):
+            self.sources.note(file, replace(there, next_check=now))
+            return
+        polled, newest = take_feed(self.sources, file, there, [page], now, whole=False)
+        changed = now if polled.new or polled.edited else there.last_change
+        self.sources.note(file, replace(there, newest=newest, last_change=changed, withheld=polled.withheld))
 
     def _follow(self, source: KnownSource) -> Polled | None:
         clock = partial(read_clock, self._clock)

@@ -75,6 +75,11 @@ CREATE TABLE node(
     source INTEGER NOT NULL, url TEXT NOT NULL, way TEXT NOT NULL, etag TEXT NOT NULL, last_modified TEXT NOT NULL,
     checked INTEGER NOT NULL, final INTEGER NOT NULL, leads TEXT NOT NULL,
     PRIMARY KEY(source, url, way)) WITHOUT ROWID""",
+            "hub": """
+CREATE TABLE hub(
+    token TEXT PRIMARY KEY, source INTEGER NOT NULL, hub TEXT NOT NULL, topic TEXT NOT NULL, secret TEXT NOT NULL,
+    expires INTEGER NOT NULL, next INTEGER NOT NULL, tries INTEGER NOT NULL, leaving INTEGER NOT NULL)
+    WITHOUT ROWID""",
         }
     ),
 )
@@ -127,6 +132,7 @@ class SourceList:
             for table in ("page", "seen", "held", "walk", "node"):
                 file.run(f"DELETE FROM {table} WHERE source = ?", [(source.id,)])
             file.run("DELETE FROM source WHERE id = ?", [(source.id,)])
+            file.run("UPDATE hub SET leaving = 1, next = 0, tries = 0 WHERE source = ?", [(source.id,)])
 
     def check(self, url: str, now: int) -> str:
         """Have a source asked as soon as somebody polls, also one that is gone; return its address. Raises

@@ -33,16 +33,22 @@ class Polled:
 
 
 def take_feed(
-    sources: SourceList, file: SqliteFile, source: KnownSource, pages: Sequence[SourcePage], now: int
+    sources: SourceList,
+    file: SqliteFile,
+    source: KnownSource,
+    pages: Sequence[SourcePage],
+    now: int,
+    whole: bool = True,
 ) -> tuple[Polled, str]:
-    """With the latest date of an item."""
+    """With the latest date of an item. Not `whole`, it is what a hub sent of the feed."""
     (page,) = pages
     if page.parsed is None:
         return Polled(source.url, 0, withheld=source.withheld), source.newest
-    sifted = sift_items(file, source, read_items(page.parsed.drafts, source), now)
+    sifted = sift_items(file, source, read_items(page.parsed.drafts, source), now, whole)
     for item in sifted.due:
         owe(file, source, page, now, item.graph, item.data, N_TRIPLES)
-    sources.note_pages(file, source, pages)
+    if whole:
+        sources.note_pages(file, source, pages)
     error = f"{sifted.withheld} items look like an old archive: they wait for a release" if sifted.withheld else ""
     error = error or _left_out(pages)
     return Polled(source.url, 0, error, sifted.new, sifted.edited, withheld=sifted.withheld), sifted.newest
@@ -87,7 +93,7 @@ def take_records(
 def settled(
     source: KnownSource, polled: Polled, fresh: float, now: int, bounds: Bounds, chance: float
 ) -> tuple[Polled, KnownSource]:
-    """What was taken with its next check, and the source after it."""
+    """What was taken with its next check, and the source after it. `fresh`: how many seconds it holds."""
     changed = bool(polled.new or polled.edited or polled.removed)
     interval = next_interval(source.interval, changed, bounds)
     polled = replace(polled, next_check=now + seconds(wait_after_success(interval, fresh, bounds, chance)))
