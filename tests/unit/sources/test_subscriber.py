@@ -100,19 +100,23 @@ def test_100_discovery_in_the_header_and_a_subscription_that_is_asked_for_once(t
 
 
 ATOM = '<feed xmlns="http://www.w3.org/2005/Atom">{}<entry><link rel="self" href="/no"/></entry></feed>'
-RSS = '<rss xmlns:atom="http://www.w3.org/2005/Atom"><channel>{}<item><atom:link rel="hub" href="/no"/></item></channel></rss>'
+RSS = (
+    '<rss xmlns:a="http://www.w3.org/2005/Atom"><channel>{}<item><a:link rel="hub" href="/no"/></item></channel></rss>'
+)
+HUBS = '"hubs": [{"type": "rssCloud", "url": "/c"}, {"type": "WebSub", "url": "/h"}]}'
+HEADER = {"hub": "https://e.org/h2", "self": "https://e.org/s2"}
 
 
 @pytest.mark.parametrize(
     ("links", "body", "found"),
     [
-        ({}, ATOM.format('<link rel="hub" href="/h?a=1&amp;b=2"/><link href=\'/s\' rel=\'self\'/>'), ("/h?a=1&b=2", "/s")),
-        ({}, RSS.format('<atom:link rel="hub" href="/h"/><atom:link rel="self" type="x" href="/s"/>'), ("/h", "/s")),
+        ({}, ATOM.format('<link rel="hub" href="/h?a=1&amp;b=2"/><link href=\'/s\' rel=\'self\'/>'),
+         ("/h?a=1&b=2", "/s")),
+        ({}, RSS.format('<a:link rel="hub" href="/h"/><a:link rel="self" type="x" href="/s"/>'), ("/h", "/s")),
         ({}, RSS.format(""), None),
-        ({}, '{"version": "x", "feed_url": "/s", "hubs": [{"type": "rssCloud", "url": "/c"}, {"type": "WebSub", "url": "/h"}]}',
-         ("/h", "/s")),
+        ({}, '{"version": "x", "feed_url": "/s", ' + HUBS, ("/h", "/s")),
         ({}, '{"hubs": [7]}', None), ({}, '{"hubs": 7}', None), ({}, "{", None),
-        ({"hub": "https://e.org/h2", "self": "https://e.org/s2"}, ATOM.format('<link rel="hub" href="/h"/>'), ("/h2", "/s2")),
+        (HEADER, ATOM.format('<link rel="hub" href="/h"/>'), ("/h2", "/s2")),
         ({"hub": "https://e.org/h2"}, "", ("/h2", "/f")), ({"self": "https://e.org/s"}, "", None),
     ],
 )  # fmt: skip
