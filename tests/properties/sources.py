@@ -187,7 +187,7 @@ class Run:
         left = self.source.randint(1, 12) if self.source.random() < 0.5 else 0
         if not left:
             return self.poller.poll(urls)
-        reach = _dies_at(f"sources.{point}", left)
+        reach = dies_at(f"sources.{point}", left)
         try:
             with patch.object(product, "reach", reach), patch.object(product, "Exception", BaseException, create=True):
                 return self.poller.poll(urls)
@@ -222,12 +222,13 @@ class Run:
         return Counter(row[variable].value for each in notifications for row in each.added)
 
 
-def _dies_at(point: str, left: int) -> Callable[[str], None]:
+def dies_at(point: str, left: int, death: type[BaseException] = Killed) -> Callable[[str], None]:
+    """A `reach` that dies at a point when it comes there for the `left`th time; 0: never."""
     counted = iter(range(left - 1, -1, -1))
 
     def reach(name: str) -> None:
-        if name == point and next(counted, 0) == 0:
-            raise Killed
+        if name == point and next(counted, -1) == 0:
+            raise death
 
     return reach
 

@@ -10,11 +10,12 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from triplecast.ingest.feed_item import absolute_iri
 from triplecast.ingest.media_types import EXTENSIONS, JSON_LD
-from triplecast.sources.changes import Change, Lead, order_of
+from triplecast.sources.changes import Change, ChangePage, Lead, order_of
+from triplecast.sources.fetching import Fetched
 
 _COLLECTIONS = {"Collection", "OrderedCollection", "CollectionPage", "OrderedCollectionPage"}
 _CONTEXTS = ("www.w3.org/ns/activitystreams", "iiif.io/api/discovery/")
@@ -22,26 +23,14 @@ _BARE = {"@context", "@id", "@type", "canonical", "format", "id", "label", "name
 """What an object has that is only named, and has to be fetched."""
 _RDF = {*EXTENSIONS.values()} - {"application/rss+xml", "application/atom+xml", "application/xml"}
 _TIMES = ("endTime", "updated", "published")
-PREVIOUS, NEXT = "prev", "next"
 _ABOUT = (
     ("object", {"Delete", "Remove", "Move"}, True),
     ("object", {"Create", "Update", "Add"}, False),
     ("target", {"Move"}, False),
 )
 """What activities are about, and whether it is removed."""
-_ENDS = {PREVIOUS: "last", NEXT: "first"}
-
-
-class ActivityPage(NamedTuple):
-    """What a collection, or a page of it, says."""
-
-    changes: tuple[Change, ...]
-    """The newest first."""
-    ascends: bool
-    """Whether it lists its items from the earliest on."""
-    links: Mapping[str, str]
-    """``first``, ``last``, ``prev`` and ``next``, where it has them."""
-    faults: tuple[str, ...]
+_ENDS = {"prev": "last", "next": "first"}
+"""Where a walk begins that goes on this way."""
 
 
 def is_activities(body: bytes) -> bool:
@@ -56,41 +45,37 @@ def is_activities(body: bytes) -> bool:
     return bool(_COLLECTIONS & {*_texts(found.get("type"))}) and any(each in context for each in _CONTEXTS)
 
 
-def read_activities(body: bytes, url: str) -> ActivityPage:
-    """Raises ValueError for what is none."""
+def read_activities(lead: Lead, fetched: Fetched, paths: Mapping[str, str]) -> ChangePage:
+    """A collection, or a page of it. Its walk begins at the end where the newest are: in a collection of pages that
+    list the earliest first, at the last. Raises ValueError."""
     try:
-        page = json.loads(body)
+        page = json.loads(fetched.body)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if not isinstance(page, dict) or not _COLLECTIONS & {*_texts(page.get("type"))}:
         raise ValueError("it is no collection of activities")
-    links = {name: found for name in ("first", "last", PREVIOUS, NEXT) if (found := _id(page.get(name)))}
+    links = {name: found for name in ("first", "last", "prev", "next") if (found := _id(page.get(name)))}
     listed = page.get("orderedItems", page.get("items"))
     items = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     times = [time for each in items if (time := _time(each)) is not None]
     ascends = not times or times[0] <= times[-1]
-    streams = {url, _id(page), _id(page.get("partOf"))}
+    if not lead.way:
+        paths = {**paths, **links}
+        ways = [each for each, end in _ENDS.items() if end in links]
+        way = paths.get("way", ways[0] if ways else "")
+        leads = (Lead(links[_ENDS[way]], way),) if way in ways else ()
+    elif lead.way == "prev" and not ascends and "first" in paths:
+        return ChangePage(lead, fetched, (), (Lead(paths["first"], "next"),), False, (), {**paths, "way": "next"})
+    else:
+        leads = (Lead(links[lead.way], lead.way),) if lead.way in links else ()
+    streams = {lead.url, _id(page), _id(page.get("partOf"))}
     faults: list[str] = []
     changes = [
         change
         for each in (reversed(items) if ascends else items)
         for change in _read(each, streams, page.get("@context"), faults)
     ]
-    return ActivityPage(tuple(changes), ascends, links, tuple(faults))
-
-
-def lead_of(page: ActivityPage, way: str, paths: Mapping[str, str]) -> tuple[Lead, ...]:
-    """The page after one that was come to by `way`; of a collection, the page at its newest end."""
-    if way:
-        return (Lead(page.links[way], way),) if way in page.links else ()
-    ways = [each for each, end in _ENDS.items() if end in page.links]
-    way = paths.get("way", ways[0] if ways else "")
-    return (Lead(page.links[_ENDS[way]], way),) if way in ways else ()
-
-
-def is_wrong_end(page: ActivityPage, way: str, paths: Mapping[str, str]) -> bool:
-    """Whether the other end of the collection is the newest: pages go on in the order of their items."""
-    return bool(page.changes) and "way" not in paths and way == PREVIOUS and not page.ascends and "first" in paths
+    return ChangePage(lead, fetched, tuple(changes), leads, False, tuple(faults), paths)
 
 
 def _read(activity: dict[str, Any], streams: set[str], context: object, faults: list[str]) -> Iterator[Change]:

@@ -22,7 +22,8 @@ class Lead(NamedTuple):
 
     url: str
     way: str = ""
-    """The property by which its reader goes on: of ActivityStreams ``prev`` or ``next``."""
+    """Of activities, the property that leads from page to page: they go back in time, and where all of a page are known
+    no older one can be new."""
 
 
 class Change(NamedTuple):
@@ -60,8 +61,6 @@ class ChangePage(NamedTuple):
     changes: tuple[Change, ...]
     """In the order in which they are to be taken."""
     leads: tuple[Lead, ...]
-    ends: bool
-    """Whether a walk may end here where all changes are known: none that is older can be new."""
     final: bool
     """Whether it never changes."""
     faults: tuple[str, ...]
@@ -78,7 +77,7 @@ class ChangesSifted(NamedTuple):
     new: int
     """How many of them are of graphs that were unknown, and are published."""
     known: int
-    """How many changes were known."""
+    """How many changes were known by walks before."""
     refreshed: bool
     """Whether only removals count that are older."""
     ended: bool
@@ -111,7 +110,7 @@ def sift_changes(
     count = new = 0
     for change in changes:
         is_known = _is_known(change, known.get(change.key), began)
-        count += is_known
+        count += is_known and known[change.key].listed < began
         if not is_known:
             noted[change.key] = change
             known[change.key] = _Known(change.graph, change.order, change.mark, began)
@@ -144,9 +143,10 @@ def _read_known(file: SqliteFile, source: KnownSource, column: str, wanted: set[
     return {key: _Known(graph, order, digest, listed) for key, graph, order, digest, listed in rows}
 
 
-def note_changes(file: SqliteFile, source: KnownSource, changes: Iterable[Change], now: int) -> None:
-    """Know changes from now on, inside a step of writing; the oldest are forgotten beyond `MOST_SEEN`."""
-    rows = [(source.id, each.key, each.graph, each.mark, each.order, now) for each in changes]
+def note_changes(file: SqliteFile, source: KnownSource, changes: Iterable[Change], began: int) -> None:
+    """Know changes, by the walk that began then, inside a step of writing; the oldest are forgotten beyond
+    `MOST_SEEN`."""
+    rows = [(source.id, each.key, each.graph, each.mark, each.order, began) for each in changes]
     file.run("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, '', ?)", rows)
     (count,) = file.ask_one("SELECT count(*) FROM seen WHERE source = ?", (source.id,))
     if count > MOST_SEEN:

@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 from triplecast.errors import DocumentRejected, EgressRefused
 from triplecast.ingest import Document
 from triplecast.model.printable import shortened
-from triplecast.sources.activities import is_wrong_end, lead_of, read_activities
+from triplecast.sources.activities import read_activities
 from triplecast.sources.changes import Change, ChangePage, ChangesSifted, Lead, has_brought, note_changes, sift_changes
 from triplecast.sources.crawling import GONE, MOST_BYTES, MOST_PAGES, NOT_MODIFIED, CheckFailed, Crawler
 from triplecast.sources.fetching import Fetched
-from triplecast.sources.source import LDES, KnownSource, SourcePage, Validators
+from triplecast.sources.source import ACTIVITIES, KnownSource, SourcePage, Validators
 from triplecast.sources.source_list import SourceList
 from triplecast.sources.taking import Polled, owe
 from triplecast.sources.tree import read_tree
@@ -28,17 +28,10 @@ from triplecast.sqlite import SqliteFile
 
 MOST_NODES = 100_000
 """Pages of a source."""
-_PASSING = (429, 502, 503, 504)
-"""Answers that are worth another try."""
-_Taken = TypeVar("_Taken")
-
-
-class Step(Protocol):
-    """Writes what a source brought and publishes it; None where there is nothing to be taken any more."""
-
-    def __call__(
-        self, source: KnownSource, take: Callable[[SqliteFile, KnownSource, int], _Taken]
-    ) -> _Taken | None: ...
+Take = Callable[[SqliteFile, KnownSource, int], Any]
+"""What is to be written of a source as it is, at a time."""
+Step = Callable[[KnownSource, Take], Any]
+"""Does so and has it published; None where there is nothing to be taken any more."""
 
 
 class Node(NamedTuple):
@@ -126,7 +119,7 @@ def _begin(file: SqliteFile, source: KnownSource, now: int) -> Walk:
 
 def _ask(
     sources: SourceList, crawler: Crawler, source: KnownSource, lead: Lead, walk: Walk, now: Callable[[], int]
-) -> Callable[[SqliteFile, KnownSource, int], Node]:
+) -> Take:
     """Fetch a page, with what it only names; what is to be done to take it."""
     known = walk.nodes.get(lead)
     try:
@@ -141,38 +134,27 @@ def _ask(
         said = f"{shortened(lead.url, 200)}: {fault.reason}"
         raise CheckFailed(said, 0 if fault.status == GONE else fault.status, fault.retry_seconds) from None
     if fetched.status == NOT_MODIFIED and known is not None:
-        return partial(_take_unchanged, lead, known, walk)
-    page = _tree_page(crawler, lead, fetched, walk) if source.kind == LDES else _activity_page(lead, fetched, walk)
+        leads = () if lead.way and walk.whole else known.leads
+        same = known._replace(checked=walk.began, leads=leads)
+        return lambda file, there, _: _note_node(file, there, lead, same, walk)
+    try:
+        page = _read_page(crawler, source, lead, fetched, walk)
+    except (DocumentRejected, ValueError) as error:
+        raise CheckFailed(f"{shortened(lead.url, 200)}: {error}") from error
     with closing(sources.following()) as file:
         sifted = sift_changes(file, source, page.changes, walk.began, walk.whole, walk.refreshed)
     due, faults = _fetch_due(crawler, sifted.due, now())
     return partial(_take_page, page._replace(faults=(*page.faults, *faults)), sifted, due, walk)
 
 
-def _tree_page(crawler: Crawler, lead: Lead, fetched: Fetched, walk: Walk) -> ChangePage:
+def _read_page(crawler: Crawler, source: KnownSource, lead: Lead, fetched: Fetched, walk: Walk) -> ChangePage:
+    if source.kind == ACTIVITIES:
+        return read_activities(lead, fetched, walk.paths)
     document = Document(lead.url, fetched.body, fetched.media_type, fetched.address, dataset=True)
     (parsed,) = crawler.parser.parse_soon([document])
-    try:
-        if parsed.rejects:
-            raise ValueError(f"{parsed.rejects[0].stage}: {parsed.rejects[0].reason}")
-        found = read_tree(b"".join(each.quads for each in parsed.drafts), (lead.url, fetched.address), walk.paths)
-    except (DocumentRejected, ValueError) as error:
-        raise CheckFailed(f"{shortened(lead.url, 200)}: {error}") from error
-    final = fetched.immutable or found.immutable
-    return ChangePage(lead, fetched, found.members, found.leads, False, final, found.faults, found.paths)
-
-
-def _activity_page(lead: Lead, fetched: Fetched, walk: Walk) -> ChangePage:
-    try:
-        found = read_activities(fetched.body, lead.url)
-    except ValueError as error:
-        raise CheckFailed(f"{shortened(lead.url, 200)}: {error}") from error
-    paths = walk.paths if lead.way else {**walk.paths, **found.links}
-    if is_wrong_end(found, lead.way, paths):
-        turn = Lead(paths["first"], "next")
-        return ChangePage(lead, fetched, (), (turn,), False, False, (), {**paths, "way": turn.way})
-    leads = lead_of(found, lead.way, paths)
-    return ChangePage(lead, fetched, found.changes, leads, bool(lead.way), False, found.faults, paths)
+    if parsed.rejects:
+        raise ValueError(f"{parsed.rejects[0].stage}: {parsed.rejects[0].reason}")
+    return read_tree(b"".join(each.quads for each in parsed.drafts), lead, fetched, walk.paths)
 
 
 def _fetch_due(crawler: Crawler, wanted: Sequence[Change], now: int) -> tuple[tuple[Change, ...], tuple[str, ...]]:
@@ -189,7 +171,7 @@ def _fetch_due(crawler: Crawler, wanted: Sequence[Change], now: int) -> tuple[tu
             fetched = crawler.ask(change.location, Validators(), now)
             size += len(fetched.body)
             if size > MOST_BYTES:
-                raise CheckFailed(f"the objects of a page have more than {MOST_BYTES >> 20} MiB", _PASSING[0])
+                raise CheckFailed(f"the objects of a page have more than {MOST_BYTES >> 20} MiB", 503)
             (parsed,) = crawler.parser.parse_soon(
                 [Document(change.graph, fetched.body, fetched.media_type, change.graph)]
             )
@@ -197,8 +179,8 @@ def _fetch_due(crawler: Crawler, wanted: Sequence[Change], now: int) -> tuple[tu
                 raise CheckFailed("; ".join(f"{each.reason}; {each.hint}" for each in parsed.rejects[:1]))
             due.append(change._replace(data=fetched.body, media_type=fetched.media_type, location=""))
         except (CheckFailed, EgressRefused) as fault:
-            if isinstance(fault, CheckFailed) and fault.status in _PASSING:
-                raise
+            if isinstance(fault, CheckFailed) and (fault.status >= 500 or fault.status == 429):
+                raise  # it may be there the next time
             reason = fault.reason if isinstance(fault, CheckFailed) else str(fault)
             faults.append(f"{shortened(change.location, 200)}: {reason}")
     return tuple(due), tuple(faults)
@@ -223,9 +205,9 @@ def _take_page(
         elif has_brought(file, source, change.graph):
             owe(file, source, origin, now, change.graph, None)
             removed += 1
-    note_changes(file, source, sifted.noted, max(now, walk.began))
+    note_changes(file, source, sifted.noted, walk.began)
     all_known = bool(page.changes) and sifted.known == len(page.changes)
-    is_end = sifted.ended or (page.ends and walk.whole and all_known)
+    is_end = sifted.ended or (page.lead.way and walk.whole and all_known)
     walk.refreshed, walk.paths = sifted.refreshed, page.paths
     _note(file, source, walk)
     told, new = walk.told, min(sifted.new, published)
@@ -240,11 +222,6 @@ def _take_page(
     walk.fresh += [] if page.final else [page.fetched.fresh_seconds]
     node = Node(page.fetched.validators, walk.began, page.final, () if is_end else page.leads)
     return _note_node(file, source, page.lead, node, walk)
-
-
-def _take_unchanged(lead: Lead, known: Node, walk: Walk, file: SqliteFile, source: KnownSource, now: int) -> Node:
-    leads = () if lead.way and walk.whole else known.leads
-    return _note_node(file, source, lead, known._replace(checked=walk.began, leads=leads), walk)
 
 
 def _note_node(file: SqliteFile, source: KnownSource, lead: Lead, node: Node, walk: Walk) -> Node:

@@ -13,12 +13,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import NamedTuple
 
 from triplecast.ingest.canonical import split_line
 from triplecast.ingest.descriptions import Descriptions
 from triplecast.ingest.media_types import N_TRIPLES
-from triplecast.sources.changes import Change, Lead, order_of
+from triplecast.sources.changes import Change, ChangePage, Lead, order_of
+from triplecast.sources.fetching import Fetched
 
 MOST_BYTES = 64 << 20
 """Of the members of one page, which may repeat what they share."""
@@ -41,19 +41,6 @@ Values = Mapping[tuple[str, str], list[str]]
 """Objects by subject and property, as in N-Triples."""
 
 
-class TreePage(NamedTuple):
-    """What one page says."""
-
-    members: tuple[Change, ...]
-    """The earliest first."""
-    leads: tuple[Lead, ...]
-    """Those with the earliest members first."""
-    immutable: bool
-    faults: tuple[str, ...]
-    paths: Mapping[str, str]
-    """By the names of `_PATHS`: how members tell their time, what they are versions of, and that this was removed."""
-
-
 def is_tree(quads: bytes, url: str) -> bool:
     """Whether a document at `url` is a node of TREE, or the collection that leads to one."""
     place = re.escape(f"<{url}>".encode())
@@ -63,9 +50,10 @@ def is_tree(quads: bytes, url: str) -> bool:
     )
 
 
-def read_tree(quads: bytes, urls: tuple[str, ...], known: Mapping[str, str]) -> TreePage:
-    """A page of canonical N-Quads that was asked for as one of `urls`. `known`: what pages before it said of paths.
-    Raises `DocumentRejected` where its members repeat too much."""
+def read_tree(quads: bytes, lead: Lead, fetched: Fetched, known: Mapping[str, str]) -> ChangePage:
+    """A page of canonical N-Quads, with the earliest members and leads first. `known`: how members tell their time,
+    what they are versions of, and that this was removed, by the pages before. Raises `DocumentRejected` where members
+    repeat too much."""
     plain: list[bytes] = []
     graphs: defaultdict[str, list[bytes]] = defaultdict(list)
     values: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
@@ -82,7 +70,7 @@ def read_tree(quads: bytes, urls: tuple[str, ...], known: Mapping[str, str]) -> 
     streams = {subject for subject, predicate in values if predicate in (_MEMBER, _VIEW)}
     said = {name: values[each, path][0] for name, path in _PATHS.items() for each in streams if (each, path) in values}
     paths = {**known, **said}
-    nodes = {f"<{url}>" for url in urls}
+    nodes = {f"<{url}>" for url in (lead.url, fetched.address)}
     descriptions = Descriptions(plain, MOST_BYTES)
     members: list[Change] = []
     blank = 0
@@ -94,9 +82,9 @@ def read_tree(quads: bytes, urls: tuple[str, ...], known: Mapping[str, str]) -> 
         members.append(_read_member(iri, b"".join(sorted({*written})), values, paths))
     faults = (f"{blank} members have no IRI",) if blank else ()
     immutable = any(value.startswith('"true"') for each in nodes for value in values.get((each, _IMMUTABLE), ()))
-    return TreePage(
-        tuple(sorted(members, key=lambda each: (each.order, each.key))), _leads(values, nodes), immutable, faults, paths
-    )
+    members.sort(key=lambda each: (each.order, each.key))
+    final = immutable or fetched.immutable
+    return ChangePage(lead, fetched, tuple(members), _leads(values, nodes), final, faults, paths)
 
 
 def _read_member(iri: str, data: bytes, values: Values, paths: Mapping[str, str]) -> Change:

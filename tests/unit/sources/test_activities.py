@@ -11,6 +11,9 @@ import pytest
 from tests.feed_server import Said
 from tests.unit.sources.source_samples import World, world
 from triplecast.sources.activities import is_activities, read_activities
+from triplecast.sources.changes import Lead
+from triplecast.sources.fetching import Fetched
+from triplecast.sources.source import Validators
 
 TITLES = "SELECT ?title { ?m dc:title ?title }"
 IIIF = "http://iiif.io/api/discovery/1/context.json"
@@ -206,6 +209,8 @@ def test_what_is_no_collection_is_none(body: bytes) -> None:
 def test_times_of_any_form_and_zone() -> None:
     forms = ["2026-01-01T00:00:00Z", "2026-01-01T02:00:00+02:00", "2026-01-01", "9999-99-99", 7, None]
     items = [{"type": "Create", "object": f"urn:{n}", "endTime": form} for n, form in enumerate(forms)]
-    found = read_activities(json.dumps({"type": "OrderedCollection", "items": items}).encode(), "urn:x").changes
+    body = json.dumps({"type": "OrderedCollection", "items": items}).encode()
+    fetched = Fetched(200, "urn:x", "", Validators(), body, None, {}, False, 0.0, None)
+    found = read_activities(Lead("urn:x"), fetched, {}).changes
     assert len({each.order for each in found[3:]}) == 1
     assert {each.order for each in found[:3]} == {b""}
