@@ -26,7 +26,7 @@ class Lead(NamedTuple):
     no older one can be new."""
 
 
-class Change(NamedTuple):
+class GraphChange(NamedTuple):
     """What became of one graph."""
 
     key: str
@@ -58,7 +58,7 @@ class ChangePage(NamedTuple):
 
     lead: Lead
     fetched: Fetched
-    changes: tuple[Change, ...]
+    changes: tuple[GraphChange, ...]
     """In the order in which they are to be taken."""
     leads: tuple[Lead, ...]
     final: bool
@@ -70,9 +70,9 @@ class ChangePage(NamedTuple):
 
 
 class ChangesSifted(NamedTuple):
-    due: tuple[Change, ...]
+    due: tuple[GraphChange, ...]
     """To be published or removed, in order."""
-    noted: tuple[Change, ...]
+    noted: tuple[GraphChange, ...]
     """To be known from now on: those that are due, and those that a later one of their graph has overtaken."""
     new: int
     """How many of them are of graphs that were unknown, and are published."""
@@ -97,7 +97,7 @@ def order_of(seconds: float | None) -> bytes:
 
 
 def sift_changes(
-    file: SqliteFile, source: KnownSource, changes: Sequence[Change], began: int, whole: bool, refreshed: bool
+    file: SqliteFile, source: KnownSource, changes: Sequence[GraphChange], began: int, whole: bool, refreshed: bool
 ) -> ChangesSifted:
     """Compare changes with those known. `began`: when this walk did; `whole`: whether one was ever ended; `refreshed`:
     whether it came past a refresh."""
@@ -105,8 +105,8 @@ def sift_changes(
     newest: dict[str, bytes] = {}
     for each in _read_known(file, source, "graph", {each.graph for each in changes}).values():
         newest[each.graph] = max(each.order, newest.get(each.graph, b""))
-    due: list[Change] = []
-    noted: dict[str, Change] = {}
+    due: list[GraphChange] = []
+    noted: dict[str, GraphChange] = {}
     count = new = 0
     for change in changes:
         is_known = _is_known(change, known.get(change.key), began)
@@ -125,7 +125,7 @@ def sift_changes(
     return ChangesSifted(tuple(due), tuple(noted.values()), new, count, refreshed, False)
 
 
-def _is_known(change: Change, before: _Known | None, began: int) -> bool:
+def _is_known(change: GraphChange, before: _Known | None, began: int) -> bool:
     """A walk comes to the newest of what has no time first."""
     if before is None:
         return False
@@ -143,7 +143,7 @@ def _read_known(file: SqliteFile, source: KnownSource, column: str, wanted: set[
     return {key: _Known(graph, order, digest, listed) for key, graph, order, digest, listed in rows}
 
 
-def note_changes(file: SqliteFile, source: KnownSource, changes: Iterable[Change], began: int) -> None:
+def note_changes(file: SqliteFile, source: KnownSource, changes: Iterable[GraphChange], began: int) -> None:
     """Know changes, by the walk that began then, inside a step of writing; the oldest are forgotten beyond
     `MOST_SEEN`."""
     rows = [(source.id, each.key, each.graph, each.mark, each.order, began) for each in changes]

@@ -17,7 +17,15 @@ from triplecast.errors import DocumentRejected, EgressRefused
 from triplecast.ingest import Document
 from triplecast.model.printable import shortened
 from triplecast.sources.activities import read_activities
-from triplecast.sources.changes import Change, ChangePage, ChangesSifted, Lead, has_brought, note_changes, sift_changes
+from triplecast.sources.changes import (
+    ChangePage,
+    ChangesSifted,
+    GraphChange,
+    Lead,
+    has_brought,
+    note_changes,
+    sift_changes,
+)
 from triplecast.sources.crawling import GONE, MOST_BYTES, MOST_PAGES, NOT_MODIFIED, CheckFailed, Crawler
 from triplecast.sources.fetching import Fetched
 from triplecast.sources.source import ACTIVITIES, KnownSource, SourcePage, Validators
@@ -45,7 +53,7 @@ class Node(NamedTuple):
 
 
 @dataclass(slots=True)
-class Walk:
+class PageWalk:
     """How far the walk of a source has come."""
 
     began: int
@@ -98,7 +106,7 @@ def follow_changes(
     return step(source, settle)
 
 
-def _begin(file: SqliteFile, source: KnownSource, now: int) -> Walk:
+def _begin(file: SqliteFile, source: KnownSource, now: int) -> PageWalk:
     """The walk that is under way, or a new one."""
     rows = file.ask("SELECT began, whole, refreshed, paths FROM walk WHERE source = ?", (source.id,))
     began, whole, refreshed, paths = rows[0] if rows else (0, 0, 0, "{}")
@@ -112,13 +120,13 @@ def _begin(file: SqliteFile, source: KnownSource, now: int) -> Walk:
     }
     told = Polled(source.url, 0)
     began = began or max(now, 1 + max((each.checked for each in nodes.values()), default=0))
-    walk = Walk(began, bool(whole), bool(refreshed), json.loads(paths), nodes, told, [])
+    walk = PageWalk(began, bool(whole), bool(refreshed), json.loads(paths), nodes, told, [])
     _note(file, source, walk)
     return walk
 
 
 def _ask(
-    sources: SourceList, crawler: Crawler, source: KnownSource, lead: Lead, walk: Walk, now: Callable[[], int]
+    sources: SourceList, crawler: Crawler, source: KnownSource, lead: Lead, walk: PageWalk, now: Callable[[], int]
 ) -> Take:
     """Fetch a page, with what it only names; what is to be done to take it."""
     known = walk.nodes.get(lead)
@@ -147,7 +155,7 @@ def _ask(
     return partial(_take_page, page._replace(faults=(*page.faults, *faults)), sifted, due, walk)
 
 
-def _read_page(crawler: Crawler, source: KnownSource, lead: Lead, fetched: Fetched, walk: Walk) -> ChangePage:
+def _read_page(crawler: Crawler, source: KnownSource, lead: Lead, fetched: Fetched, walk: PageWalk) -> ChangePage:
     if source.kind == ACTIVITIES:
         return read_activities(lead, fetched, walk.paths)
     document = Document(lead.url, fetched.body, fetched.media_type, fetched.address, dataset=True)
@@ -157,10 +165,12 @@ def _read_page(crawler: Crawler, source: KnownSource, lead: Lead, fetched: Fetch
     return read_tree(b"".join(each.quads for each in parsed.drafts), lead, fetched, walk.paths)
 
 
-def _fetch_due(crawler: Crawler, wanted: Sequence[Change], now: int) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+def _fetch_due(
+    crawler: Crawler, wanted: Sequence[GraphChange], now: int
+) -> tuple[tuple[GraphChange, ...], tuple[str, ...]]:
     """Changes with what their page did not have, and why some are left out. Raises `EgressFailed`, and `CheckFailed`
     where another try may help."""
-    due: list[Change] = []
+    due: list[GraphChange] = []
     faults: list[str] = []
     size = 0
     for change in wanted:
@@ -189,8 +199,8 @@ def _fetch_due(crawler: Crawler, wanted: Sequence[Change], now: int) -> tuple[tu
 def _take_page(
     page: ChangePage,
     sifted: ChangesSifted,
-    due: Sequence[Change],
-    walk: Walk,
+    due: Sequence[GraphChange],
+    walk: PageWalk,
     file: SqliteFile,
     source: KnownSource,
     now: int,
@@ -224,7 +234,7 @@ def _take_page(
     return _note_node(file, source, page.lead, node, walk)
 
 
-def _note_node(file: SqliteFile, source: KnownSource, lead: Lead, node: Node, walk: Walk) -> Node:
+def _note_node(file: SqliteFile, source: KnownSource, lead: Lead, node: Node, walk: PageWalk) -> Node:
     walk.nodes[lead] = node
     if len(walk.nodes) > MOST_NODES:
         raise CheckFailed(f"it has more than {MOST_NODES:,} pages")
@@ -233,6 +243,6 @@ def _note_node(file: SqliteFile, source: KnownSource, lead: Lead, node: Node, wa
     return node
 
 
-def _note(file: SqliteFile, source: KnownSource, walk: Walk) -> None:
+def _note(file: SqliteFile, source: KnownSource, walk: PageWalk) -> None:
     row = (source.id, walk.began, walk.whole, walk.refreshed, json.dumps(walk.paths))
     file.run("INSERT OR REPLACE INTO walk VALUES (?, ?, ?, ?, ?)", [row])

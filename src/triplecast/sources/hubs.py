@@ -11,9 +11,9 @@ import hmac
 import html
 import json
 import re
-from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
+from secrets import token_urlsafe
 from typing import NamedTuple
 from urllib.parse import urlencode, urljoin
 
@@ -98,9 +98,7 @@ def _links_of(body: bytes) -> dict[str, str]:
     return found
 
 
-def note_hub(
-    file: SqliteFile, source: KnownSource, found: FoundHub | None, now: int, randomness: Callable[[int], bytes]
-) -> bool:
+def note_hub(file: SqliteFile, source: KnownSource, found: FoundHub | None, now: int) -> bool:
     """Have what a feed names subscribed to, and what it names no longer unsubscribed, inside a step of writing; whether
     the feed comes by itself now."""
     rows = _rows(file, "source = ? AND NOT leaving", source.id)
@@ -108,8 +106,8 @@ def note_hub(
         if found != (row.hub, row.topic):
             file.run("UPDATE hub SET leaving = 1, next = ?, tries = 0 WHERE token = ?", [(now, row.token)])
     if found is not None and not any(found == (row.hub, row.topic) for row in rows):
-        token, secret = (urlsafe_b64encode(randomness(32)).decode().rstrip("=") for _ in range(2))
-        file.run("INSERT INTO hub VALUES (?, ?, ?, ?, ?, 0, ?, 0, 0)", [(token, source.id, *found, secret, now)])
+        row = (token_urlsafe(32), source.id, *found, token_urlsafe(32), now)
+        file.run("INSERT INTO hub VALUES (?, ?, ?, ?, ?, 0, ?, 0, 0)", [row])
     return is_pushed(file, source, now)
 
 

@@ -7,7 +7,6 @@ publishes it again, which the journal knows to be unchanged; and one that ends b
 
 from __future__ import annotations
 
-import os
 import random
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -230,7 +229,7 @@ class Poller:
         """Whether a hub says what is new."""
         if self.subscriber is None or crawled.pages[0].parsed is None:
             return self.subscriber is not None and is_pushed(file, there, now)
-        return note_hub(file, there, crawled.hub, now, os.urandom)
+        return note_hub(file, there, crawled.hub, now)
 
     def receive(self, token: str, signature: str, body: bytes, media_type: str | None) -> bool:
         """Take what a hub sends of a feed; what is no part of one has the feed asked for. False where no hub is to send
