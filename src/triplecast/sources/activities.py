@@ -14,7 +14,7 @@ from typing import Any
 
 from triplecast.ingest.feed_item import absolute_iri
 from triplecast.ingest.media_types import EXTENSIONS, JSON_LD
-from triplecast.sources.changes import ChangePage, GraphChange, Lead, order_of
+from triplecast.sources.changes import ChangePage, Lead, SourceChange, order_of
 from triplecast.sources.fetching import Fetched
 
 _COLLECTIONS = {"Collection", "OrderedCollection", "CollectionPage", "OrderedCollectionPage"}
@@ -78,19 +78,19 @@ def read_activities(lead: Lead, fetched: Fetched, paths: Mapping[str, str]) -> C
     return ChangePage(lead, fetched, tuple(changes), leads, False, tuple(faults), paths)
 
 
-def _read(activity: dict[str, Any], streams: set[str], context: object, faults: list[str]) -> Iterator[GraphChange]:
+def _read(activity: dict[str, Any], streams: set[str], context: object, faults: list[str]) -> Iterator[SourceChange]:
     """What an activity removes and publishes; nothing of one that is about something else."""
     order = order_of(_time(activity))
     digest = sha256(json.dumps(activity, sort_keys=True).encode()).digest()
     kinds = {*_texts(activity.get("type"))}
     if "Refresh" in kinds:
-        yield GraphChange(f"refresh {activity.get('id', '')}", "", order, digest)
+        yield SourceChange(f"refresh {activity.get('id', '')}", "", order, digest)
     for name, verbs, removes in _ABOUT:
         if not kinds & verbs or _is_elsewhere(activity, kinds, streams):
             continue
         graph = _id(activity.get(name))
         if absolute_iri(graph):
-            change = GraphChange(graph, graph, order, digest)
+            change = SourceChange(graph, graph, order, digest)
             yield change if removes else _described(change, activity.get(name), context)
         else:
             faults.append(f"the {name} of an activity has no IRI")
@@ -104,7 +104,7 @@ def _is_elsewhere(activity: Mapping[str, Any], kinds: set[str], streams: set[str
     )
 
 
-def _described(change: GraphChange, about: object, context: object) -> GraphChange:
+def _described(change: SourceChange, about: object, context: object) -> SourceChange:
     """With what the page says of it, or with where that is."""
     if isinstance(about, dict) and about.keys() - _BARE:
         data = json.dumps({"@context": context, **about} if context is not None else about).encode()

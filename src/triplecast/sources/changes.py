@@ -26,7 +26,7 @@ class Lead(NamedTuple):
     no older one can be new."""
 
 
-class GraphChange(NamedTuple):
+class SourceChange(NamedTuple):
     """What became of one graph."""
 
     key: str
@@ -58,7 +58,7 @@ class ChangePage(NamedTuple):
 
     lead: Lead
     fetched: Fetched
-    changes: tuple[GraphChange, ...]
+    changes: tuple[SourceChange, ...]
     """In the order in which they are to be taken."""
     leads: tuple[Lead, ...]
     final: bool
@@ -70,9 +70,9 @@ class ChangePage(NamedTuple):
 
 
 class ChangesSifted(NamedTuple):
-    due: tuple[GraphChange, ...]
+    due: tuple[SourceChange, ...]
     """To be published or removed, in order."""
-    noted: tuple[GraphChange, ...]
+    noted: tuple[SourceChange, ...]
     """To be known from now on: those that are due, and those that a later one of their graph has overtaken."""
     new: int
     """How many of them are of graphs that were unknown, and are published."""
@@ -97,20 +97,26 @@ def order_of(seconds: float | None) -> bytes:
 
 
 def sift_changes(
-    file: SqliteFile, source: KnownSource, changes: Sequence[GraphChange], began: int, whole: bool, refreshed: bool
+    file: SqliteFile,
+    source: KnownSource,
+    changes: Sequence[SourceChange],
+    began: int,
+    horizon: bytes,
+    whole: bool,
+    refreshed: bool,
 ) -> ChangesSifted:
-    """Compare changes with those known. `began`: when this walk did; `whole`: whether one was ever ended; `refreshed`:
-    whether it came past a refresh."""
+    """Compare changes with those known. `began`: when this walk did; `horizon`: the time up to which walks before took
+    all; `whole`: whether one was ever ended; `refreshed`: whether it came past a refresh."""
     known = _read_known(file, source, "key", {each.key for each in changes})
     newest: dict[str, bytes] = {}
     for each in _read_known(file, source, "graph", {each.graph for each in changes}).values():
         newest[each.graph] = max(each.order, newest.get(each.graph, b""))
-    due: list[GraphChange] = []
-    noted: dict[str, GraphChange] = {}
+    due: list[SourceChange] = []
+    noted: dict[str, SourceChange] = {}
     count = new = 0
     for change in changes:
         is_known = _is_known(change, known.get(change.key), began)
-        count += is_known and known[change.key].listed < began
+        count += is_known and (known[change.key].listed < began or b"" < change.order <= horizon)
         if not is_known:
             noted[change.key] = change
             known[change.key] = _Known(change.graph, change.order, change.mark, began)
@@ -125,7 +131,7 @@ def sift_changes(
     return ChangesSifted(tuple(due), tuple(noted.values()), new, count, refreshed, False)
 
 
-def _is_known(change: GraphChange, before: _Known | None, began: int) -> bool:
+def _is_known(change: SourceChange, before: _Known | None, began: int) -> bool:
     """A walk comes to the newest of what has no time first."""
     if before is None:
         return False
@@ -143,7 +149,7 @@ def _read_known(file: SqliteFile, source: KnownSource, column: str, wanted: set[
     return {key: _Known(graph, order, digest, listed) for key, graph, order, digest, listed in rows}
 
 
-def note_changes(file: SqliteFile, source: KnownSource, changes: Iterable[GraphChange], began: int) -> None:
+def note_changes(file: SqliteFile, source: KnownSource, changes: Iterable[SourceChange], began: int) -> None:
     """Know changes, by the walk that began then, inside a step of writing; the oldest are forgotten beyond
     `MOST_SEEN`."""
     rows = [(source.id, each.key, each.graph, each.mark, each.order, began) for each in changes]

@@ -20,8 +20,8 @@ from triplecast.sources.activities import read_activities
 from triplecast.sources.changes import (
     ChangePage,
     ChangesSifted,
-    GraphChange,
     Lead,
+    SourceChange,
     has_brought,
     note_changes,
     sift_changes,
@@ -64,6 +64,8 @@ class PageWalk:
     paths: Mapping[str, str]
     """What its pages said of how to read them."""
     nodes: dict[Lead, Node]
+    horizon: bytes
+    """The time of the latest change that walks before took, or an earlier one."""
     told: Polled
     fresh: list[float]
 
@@ -103,7 +105,8 @@ def follow_changes(
         sources.note(file, replace(after, kind=source.kind))
         return polled
 
-    return step(source, settle)
+    polled: Polled | None = step(source, settle)
+    return polled
 
 
 def _begin(file: SqliteFile, source: KnownSource, now: int) -> PageWalk:
@@ -118,9 +121,11 @@ def _begin(file: SqliteFile, source: KnownSource, now: int) -> PageWalk:
             "SELECT url, way, etag, last_modified, checked, final, leads FROM node WHERE source = ?", (source.id,)
         )
     }
-    told = Polled(source.url, 0)
     began = began or max(now, 1 + max((each.checked for each in nodes.values()), default=0))
-    walk = PageWalk(began, bool(whole), bool(refreshed), json.loads(paths), nodes, told, [])
+    latest = "SELECT coalesce(max(likeness), x'') FROM seen WHERE source = ? AND listed < ?"
+    (horizon,) = file.ask_one(latest, (source.id, began))
+    told = Polled(source.url, 0)
+    walk = PageWalk(began, bool(whole), bool(refreshed), json.loads(paths), nodes, horizon, told, [])
     _note(file, source, walk)
     return walk
 
@@ -150,7 +155,7 @@ def _ask(
     except (DocumentRejected, ValueError) as error:
         raise CheckFailed(f"{shortened(lead.url, 200)}: {error}") from error
     with closing(sources.following()) as file:
-        sifted = sift_changes(file, source, page.changes, walk.began, walk.whole, walk.refreshed)
+        sifted = sift_changes(file, source, page.changes, walk.began, walk.horizon, walk.whole, walk.refreshed)
     due, faults = _fetch_due(crawler, sifted.due, now())
     return partial(_take_page, page._replace(faults=(*page.faults, *faults)), sifted, due, walk)
 
@@ -166,11 +171,11 @@ def _read_page(crawler: Crawler, source: KnownSource, lead: Lead, fetched: Fetch
 
 
 def _fetch_due(
-    crawler: Crawler, wanted: Sequence[GraphChange], now: int
-) -> tuple[tuple[GraphChange, ...], tuple[str, ...]]:
+    crawler: Crawler, wanted: Sequence[SourceChange], now: int
+) -> tuple[tuple[SourceChange, ...], tuple[str, ...]]:
     """Changes with what their page did not have, and why some are left out. Raises `EgressFailed`, and `CheckFailed`
     where another try may help."""
-    due: list[GraphChange] = []
+    due: list[SourceChange] = []
     faults: list[str] = []
     size = 0
     for change in wanted:
@@ -199,7 +204,7 @@ def _fetch_due(
 def _take_page(
     page: ChangePage,
     sifted: ChangesSifted,
-    due: Sequence[GraphChange],
+    due: Sequence[SourceChange],
     walk: PageWalk,
     file: SqliteFile,
     source: KnownSource,

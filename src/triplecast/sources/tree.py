@@ -17,7 +17,7 @@ from hashlib import sha256
 from triplecast.ingest.canonical import split_line
 from triplecast.ingest.descriptions import Descriptions
 from triplecast.ingest.media_types import N_TRIPLES
-from triplecast.sources.changes import ChangePage, GraphChange, Lead, order_of
+from triplecast.sources.changes import ChangePage, Lead, SourceChange, order_of
 from triplecast.sources.fetching import Fetched
 
 MOST_BYTES = 64 << 20
@@ -72,7 +72,7 @@ def read_tree(quads: bytes, lead: Lead, fetched: Fetched, known: Mapping[str, st
     paths = {**known, **said}
     nodes = {f"<{url}>" for url in (lead.url, fetched.address)}
     descriptions = Descriptions(plain, MOST_BYTES)
-    members: list[GraphChange] = []
+    members: list[SourceChange] = []
     blank = 0
     for iri in sorted({member for each in streams for member in values.get((each, _MEMBER), ())}):
         if not iri.startswith("<"):
@@ -87,14 +87,14 @@ def read_tree(quads: bytes, lead: Lead, fetched: Fetched, known: Mapping[str, st
     return ChangePage(lead, fetched, tuple(members), _leads(values, nodes), final, faults, paths)
 
 
-def _read_member(iri: str, data: bytes, values: Values, paths: Mapping[str, str]) -> GraphChange:
+def _read_member(iri: str, data: bytes, values: Values, paths: Mapping[str, str]) -> SourceChange:
     def of(name: str) -> list[str]:
         return values.get((iri, paths.get(name, "")), [])
 
     versions = [each[1:-1] for each in of("versionOfPath") if each.startswith("<")]
     kinds = values.get((iri, paths.get("versionDeletePath", _TYPE)), [])
     order = order_of(next((time for each in of("timestampPath") if (time := _time(each)) is not None), None))
-    change = GraphChange(iri[1:-1], versions[0] if versions else iri[1:-1], order, sha256(iri.encode()).digest())
+    change = SourceChange(iri[1:-1], versions[0] if versions else iri[1:-1], order, sha256(iri.encode()).digest())
     if paths.get("versionDeleteObject", _DELETE) in kinds:
         return change
     return change._replace(media_type=N_TRIPLES, data=data)
