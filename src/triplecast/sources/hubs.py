@@ -106,8 +106,8 @@ def note_hub(file: SqliteFile, source: KnownSource, found: FoundHub | None, now:
         if found != (row.hub, row.topic):
             file.run("UPDATE hub SET leaving = 1, next = ?, tries = 0 WHERE token = ?", [(now, row.token)])
     if found is not None and not any(found == (row.hub, row.topic) for row in rows):
-        row = (token_urlsafe(32), source.id, *found, token_urlsafe(32), now)
-        file.run("INSERT INTO hub VALUES (?, ?, ?, ?, ?, 0, ?, 0, 0)", [row])
+        asked = (token_urlsafe(32), source.id, *found, token_urlsafe(32), now)
+        file.run("INSERT INTO hub VALUES (?, ?, ?, ?, ?, 0, ?, 0, 0)", [asked])
     return is_pushed(file, source, now)
 
 
