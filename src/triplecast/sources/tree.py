@@ -29,9 +29,8 @@ _MEMBER, _VIEW, _RELATION, _NODE, _VALUE = (
 _GREATER = (f"<{_TREE}GreaterThanRelation>", f"<{_TREE}GreaterThanOrEqualToRelation>")
 _LDES = "https://w3id.org/ldes#"
 _IMMUTABLE = f"<{_LDES}immutable>"
-_PATHS = {
-    each: f"<{_LDES}{each}>" for each in ("timestampPath", "versionOfPath", "versionDeletePath", "versionDeleteObject")
-}
+_NAMES = ("sequencePath", "timestampPath", "versionOfPath", "versionDeletePath", "versionDeleteObject")
+_PATHS = {each: f"<{_LDES}{each}>" for each in _NAMES}
 _TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 _DELETE = "<https://www.w3.org/ns/activitystreams#Delete>"
 """What a member is that removes, unless the stream says otherwise."""
@@ -51,7 +50,7 @@ def is_tree(quads: bytes, url: str) -> bool:
 
 
 def read_tree(quads: bytes, lead: Lead, fetched: Fetched, known: Mapping[str, str]) -> ChangePage:
-    """A page of canonical N-Quads, with the earliest members and leads first. `known`: how members tell their time,
+    """A page of canonical N-Quads, with the earliest members and leads first. `known`: how members tell their order,
     what they are versions of, and that this was removed, by the pages before. Raises `DocumentRejected` where members
     repeat too much."""
     plain: list[bytes] = []
@@ -93,7 +92,8 @@ def _read_member(iri: str, data: bytes, values: Values, paths: Mapping[str, str]
 
     versions = [each[1:-1] for each in of("versionOfPath") if each.startswith("<")]
     kinds = values.get((iri, paths.get("versionDeletePath", _TYPE)), [])
-    order = order_of(next((time for each in of("timestampPath") if (time := _time(each)) is not None), None))
+    times = [_number(each) for name in ("sequencePath", "timestampPath") for each in of(name)]
+    order = order_of(next((each for each in times if each is not None), None))
     change = SourceChange(iri[1:-1], versions[0] if versions else iri[1:-1], order, sha256(iri.encode()).digest())
     if paths.get("versionDeleteObject", _DELETE) in kinds:
         return change
@@ -107,7 +107,7 @@ def _leads(values: Values, nodes: set[str]) -> tuple[Lead, ...]:
     starts: dict[str, float] = {}
     for relation in {each for node in inner for each in values.get((node, _RELATION), ())}:
         is_later = any(kind in _GREATER for kind in values.get((relation, _TYPE), ()))
-        times = [time for value in values.get((relation, _VALUE), ()) if (time := _time(value)) is not None]
+        times = [time for value in values.get((relation, _VALUE), ()) if (time := _number(value)) is not None]
         start = min(times) if is_later and times else -math.inf
         for node in values.get((relation, _NODE), ()):
             starts[node] = max(start, starts.get(node, -math.inf))
@@ -115,10 +115,13 @@ def _leads(values: Values, nodes: set[str]) -> tuple[Lead, ...]:
     return tuple(Lead(each[1:-1]) for each in (found or views[:1]) if each.startswith("<"))
 
 
-def _time(literal: str) -> float | None:
-    lexical = _LEXICAL.match(literal)
+def _number(literal: str) -> float | None:
+    """A time in seconds since 1970, or a number."""
+    text = lexical[1] if (lexical := _LEXICAL.match(literal)) else ""
     try:
-        at = datetime.fromisoformat(lexical[1]) if lexical else None
-        return None if at is None else (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+        if text.isascii() and text.isdecimal():
+            return float(text[:15])
+        at = datetime.fromisoformat(text)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None

@@ -1,4 +1,4 @@
-"""Two services: one publishes, the other follows its feed by the first one's hub, and lets go of it."""
+"""One service publishes; another follows its feed by the first one's hub, and a folder the log of its documents."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.feed_server import SEND
 from tests.properties.service_kills import Served
+from tests.unit.service.served import served
+from triplecast import Document, Engine
+from triplecast.sources import NewSource, Poller
 
 
 def free_port() -> int:
@@ -76,3 +80,35 @@ def test_one_service_follows_another_by_its_hub(tmp_path: Path) -> None:
         put(a, 4)
         assert b.get("/websub/guess", params={"hub.mode": "subscribe", "hub.topic": feed}).status_code == 410
         assert titles() == ["T1", "T2", "T3"]
+
+
+def test_one_folder_follows_the_documents_of_a_service(tmp_path: Path) -> None:
+    with (
+        Engine.open(tmp_path / "a") as a,
+        served(a) as address,
+        Engine.open(tmp_path / "b") as b,
+        closing(Poller(b, tmp_path / "b", SEND)) as poller,
+    ):
+        url = f"{address}/documents/ldes"
+        poller.sources.add([NewSource(url)], 0)
+
+        def follow() -> set[tuple[str, str]]:
+            poller.sources.check(url, 0)
+            (polled,) = poller.poll([url])
+            assert polled.error == ""
+            rows = b.query("SELECT ?g ?title { GRAPH ?g { ?s dc:title ?title } }")
+            assert isinstance(rows, list)
+            return {(row["g"].value, row["title"].value) for row in rows}
+
+        documents = [Document(f"urn:{n}", title(n), "text/turtle", f"urn:{n}") for n in range(12)]
+        a.publish_many([*documents, Document("urn:1", title(99), "text/turtle", "urn:1")])
+        wanted = {(f"urn:{n}", f"T{n}") for n in range(12)} - {("urn:1", "T1")} | {("urn:1", "T99")}
+        assert follow() == wanted
+        a.remove("urn:3")
+        assert follow() == wanted - {("urn:3", "T3")}
+        a.publish(title(3), media_type="text/turtle", graph="urn:3")
+        assert (follow(), poller.sources.named(url).kind) == (wanted, "ldes")
+
+
+def title(number: int) -> bytes:
+    return f'<urn:{number}> <http://purl.org/dc/elements/1.1/title> "T{number}" .'.encode()
