@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, EqualTo, Filter, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from triplecast.errors import InputError
 from triplecast.spark.tables import TABLES, FolderTable, NotificationTable, Offset, PushedDown, check_folder
+from triplecast.spark.versions import FILTERS, EqualTo, Filter, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from triplecast.spark.writing import BatchPublisher, StreamPublisher
 
 if TYPE_CHECKING:
@@ -63,7 +63,10 @@ class FilteringSource(TriplecastSource):
 
 
 def register(spark: SparkSession) -> None:
-    """Register the data source ``triplecast`` in a session, and let it take filters (`PUSH_DOWN`)."""
+    """Register the data source ``triplecast`` in a session, and let it take filters (`PUSH_DOWN`). PySpark 4.0, which
+    has none, refuses a source that it finds by itself."""
+    if not FILTERS:
+        return
     spark.conf.set(PUSH_DOWN, "true")
     spark.dataSource.register(FilteringSource)
 
@@ -187,8 +190,11 @@ class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadMaxRows(self._options.rows_per_trigger)
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
+    def latestOffset(self, start: dict[str, int] | None = None, limit: ReadLimit | None = None) -> dict[str, int]:
+        """Without a start, as PySpark before 4.2 asks, all that is there."""
         head = self._head()
+        if start is None:
+            return head._asdict()
         end = head.number
         if isinstance(limit, ReadMaxRows):
             end = min(end, start["number"] + limit.max_rows)

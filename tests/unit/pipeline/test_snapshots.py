@@ -9,9 +9,7 @@ import pytest
 
 from tests.chaos import first_files, run_in_turn, same, second_files
 from tests.spark.workplace import Workplace
-from triplecast.errors import InputError, StorageFault
 from triplecast.pipeline import snapshots
-from triplecast.pipeline.object_store import ObjectStore
 
 
 @pytest.fixture
