@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest.mock import patch
@@ -34,6 +35,7 @@ import pyarrow as pa
 
 from tests.spark import weighing
 from tests.spark.workplace import QUERIES, Workplace, document
+from tests.unit.pipeline.test_stages import OneProcess
 from triplecast import crash_points
 from triplecast.driver import Driver
 from triplecast.engine.querying import Querying
@@ -50,7 +52,8 @@ from triplecast.partition import SLICES
 from triplecast.pipeline import horizon, operator_jobs
 from triplecast.pipeline.acceptor import Acceptor, FolderInbox, Intake
 from triplecast.pipeline.horizon import MovingHorizon
-from triplecast.pipeline.match_jobs import plan_batch
+from triplecast.pipeline.jobs import JobGroup
+from triplecast.pipeline.match_jobs import match_left, plan_batch
 from triplecast.pipeline.rows import MATCHES, to_arrow
 from triplecast.pipeline.session import session
 from triplecast.pipeline.sharding import SnapshotCutter
@@ -157,10 +160,13 @@ def run_in_turn(place: Workplace, prune: int = 0, snapshots: str | None = None) 
         answers = Querying(journal, matcher).changes
         sink = Sink(Driver(journal, outbox), outbox, moving.learn, answers=answers)
         stage = Stage(place.output, declared_operators(), snapshots=sharer and sharer.place)
+        jobs = JobGroup(OneProcess(), "left")  # type: ignore[arg-type]
         while (batch := plan_batch(moving.now, journal, outbox.told, 2, stage)) is not None:
             nothing = to_arrow(OutboxBatch.joined(()), batch.after, batch.upto, MatchStats())
             rows = [row for each in batch.slices for row in there(match_slice, stage, each)] or [nothing]
-            sink.take(lambda rows=rows: pa.Table.from_batches(rows, MATCHES))  # type: ignore[misc]
+            left = sink.take(lambda rows=rows: pa.Table.from_batches(rows, MATCHES))  # type: ignore[misc]
+            while left is not None:
+                left = sink.take(partial(match_left, jobs, stage, moving, left, 2))
             if batch.upto % 3 == 0:
                 ask_in_turn(stage, sink, moving)
         while ask_in_turn(stage, sink, moving):

@@ -58,9 +58,9 @@ class Carried(NamedTuple):
         return self._replace(upto=upto, events=events, formers=formers, answers=answers)
 
 
-def carry(journal: JournalFile, after: int, upto: int, operators: OperatorSet, depth: int = SHALLOW) -> Carried:
+def carry(journal: JournalFile, after: int, upto: int, operators: OperatorSet, depth: int) -> Carried:
     """Read what events in (`after`, `upto`] are matched with, up to the piece with which documents come to
-    `CARRIED_BYTES`. Raises `StorageFault`."""
+    `CARRIED_BYTES`, with `depth` versions before each. Raises `StorageFault`."""
     events: list[DocumentEvent] = []
     formers: dict[int, Publication] = {}
     start, size = after, 0

@@ -18,7 +18,7 @@ from triplecast.crash_points import reach
 from triplecast.journal import Journal, JournalFile
 from triplecast.model.match import MatchStats
 from triplecast.outbox import OutboxBatch
-from triplecast.pipeline.carried import DEEP, Carried, carry
+from triplecast.pipeline.carried import DEEP, SHALLOW, Carried, carry
 from triplecast.pipeline.horizon import Horizon, MovingHorizon, next_end
 from triplecast.pipeline.jobs import JobGroup
 from triplecast.pipeline.readers import journal_reader
@@ -136,7 +136,7 @@ def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices
     full = end - first >= horizon.batch - 1
     carried = None
     if stage.snapshots is not None:
-        carried = carry(journal, after, end, stage.operators)
+        carried = carry(journal, after, end, stage.operators, SHALLOW)
         end, full = carried.upto, full or carried.upto < end
     return Batch(after, end, slices_of(cut(after, end, first, slices), horizon.manifest, stage.shards, carried), full)
 

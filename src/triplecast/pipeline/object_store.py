@@ -16,6 +16,7 @@ from typing import IO, Any, NamedTuple
 from triplecast.errors import InputError, StorageFault
 
 _PIECE = 4 << 20
+_KNOWN = "give a folder, or an address as s3://BUCKET/PREFIX"
 _HINT = "see whether the store answers and the credentials are right, then start again"
 
 
@@ -54,7 +55,8 @@ class ObjectStore:
     """One address. Methods raise `StorageFault`, which names the file, for what cannot be had or written."""
 
     def __init__(self, address: str) -> None:
-        """Raises InputError for an address that Arrow does not know."""
+        """Raises InputError for an address that Arrow does not know or that has no bucket, StorageFault where no store
+        answers."""
         import pyarrow as pa
         from pyarrow import fs
 
@@ -62,10 +64,21 @@ class ObjectStore:
         try:
             self._system, root = fs.FileSystem.from_uri(self.address)
         except (pa.ArrowException, OSError, ValueError) as error:
-            known = "give a folder, or an address as s3://BUCKET/PREFIX"
-            raise InputError(f"the address {shown(address)} cannot be used: {error}", known) from error
+            raise InputError(f"the address {shown(address)} cannot be used: {error}", _KNOWN) from error
         self._root = root.rstrip("/")
+        if not self._root:
+            raise InputError(f"the address {shown(address)} cannot be used: it names no bucket", _KNOWN)
         self._is_local = isinstance(self._system, fs.LocalFileSystem)
+        if not self._is_local:
+            self._check_bucket(root.partition("/")[0])
+
+    def _check_bucket(self, bucket: str) -> None:
+        from pyarrow import fs
+
+        with self._faults(""):
+            (found,) = self._system.get_file_info([bucket])
+        if found.type == fs.FileType.NotFound:
+            raise InputError(f"the address {shown(self.address)} cannot be used: there is no {bucket}", _KNOWN)
 
     def list(self, below: str = "") -> list[StoredFile]:
         """List the files below an address, or below a folder there; none where there is no such folder."""
