@@ -104,10 +104,6 @@ class ObjectStore:
             return None
         return StoredFile(tuple(name.split("/")), found.size, found.mtime_ns or 0)
 
-    def read(self, name: str) -> bytes:
-        with self._faults(name), self._system.open_input_stream(self._at(name)) as stream:
-            return bytes(stream.read())
-
     def copy_to(self, name: str, file: IO[bytes]) -> Sealed:
         """Write what a file holds to an open one; return how what came is recognised."""
         with self._faults(name), self._system.open_input_stream(self._at(name)) as stream:

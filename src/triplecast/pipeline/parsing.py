@@ -33,8 +33,6 @@ class ClusterParser:
         self._report = report
         self._spark: SparkSession | None = None
         self._failed = threading.Event()
-        self.sent = 0
-        """Documents that executors parsed."""
 
     def connect(self, spark: SparkSession) -> None:
         """Use the executors of a session, unless it has none but this machine's threads."""
@@ -57,7 +55,6 @@ class ClusterParser:
                 self._failed.set()
                 self._report(f"documents are parsed by the run itself where executors fail: {str(error)[:200]}")
             return self._parser.parse(documents)
-        self.sent += len(documents)
         return [each for answer in answers for each in pickle.loads(answer)]
 
 
