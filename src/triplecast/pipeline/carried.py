@@ -12,7 +12,7 @@ from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.outbox import OutboxReader
 from triplecast.outbox.tables import Pending
-from triplecast.pipeline.hearers import Hearers
+from triplecast.pipeline.hearers import CarriedHearers
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
 from triplecast.telling.earlier import BACK
 
@@ -121,7 +121,7 @@ def _taxonomies(journal: JournalFile, positions: Sequence[int]) -> Taxonomies:
 class CarriedJournal:
     """A `MatchingReader` of what was carried."""
 
-    def __init__(self, carried: Carried, hearers: Hearers) -> None:
+    def __init__(self, carried: Carried, hearers: CarriedHearers) -> None:
         self._carried = carried
         self._hearers = hearers
         self.notify_with = hearers.notify_with

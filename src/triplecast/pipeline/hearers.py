@@ -62,7 +62,7 @@ class HearersWriter:
         return subscription.hears != CHANGED or bool(subscription.key)
 
 
-class Hearers:
+class CarriedHearers:
     """The file, read."""
 
     def __init__(self, path: Path) -> None:
@@ -89,9 +89,9 @@ class Hearers:
 
 
 @lru_cache(maxsize=2)
-def read_hearers(path: Path) -> Hearers:
+def read_hearers(path: Path) -> CarriedHearers:
     """Read a file, once in a process while it is in use; its name tells its content."""
-    return Hearers(path)
+    return CarriedHearers(path)
 
 
 def _subscription(written: Mapping[str, Any]) -> Subscription:

@@ -116,7 +116,7 @@ def needed_files(folder: Path, manifest: str) -> dict[int, tuple[str, ...]]:
     return shards
 
 
-class Fetched(NamedTuple):
+class FetchedShard(NamedTuple):
     """What a worker has of a snapshot."""
 
     folder: Path
@@ -126,7 +126,7 @@ class Fetched(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def fetch(place: SnapshotPlace, manifest: str, shard: int) -> Fetched:
+def fetch(place: SnapshotPlace, manifest: str, shard: int) -> FetchedShard:
     """Have the files of one shard on this machine. Raises `StorageFault`, naming the file that cannot be had or is not
     the one that was written."""
     cache = _cache()
@@ -156,7 +156,7 @@ def _cache() -> Path:
     return choose_folder("snapshots", os.environ, home, Path(tempfile.gettempdir()))
 
 
-def _fetch_into(folder: Path, store: ObjectStore, run: str, manifest: str, shard: int) -> Fetched:
+def _fetch_into(folder: Path, store: ObjectStore, run: str, manifest: str, shard: int) -> FetchedShard:
     listed = folder / _LISTS / manifest
     if not listed.exists():
         _copy(store, f"{run}/{_LISTS}/{manifest}", listed, None)
@@ -166,7 +166,7 @@ def _fetch_into(folder: Path, store: ObjectStore, run: str, manifest: str, shard
         copied = folder / name
         if not copied.exists() or copied.stat().st_size != size:
             _copy(store, f"{run}/{name}", copied, Sealed(size, digest))
-    return Fetched(folder, folder / content["hearers"])
+    return FetchedShard(folder, folder / content["hearers"])
 
 
 def _copy(store: ObjectStore, name: str, copied: Path, wanted: Sealed | None) -> None:
