@@ -190,4 +190,8 @@ def _matcher(operators: OperatorSet) -> Matcher:
 
 @lru_cache(maxsize=1)
 def _asker(stage: Stage) -> Asker:
+    return make_asker(stage)
+
+
+def make_asker(stage: Stage) -> Asker:
     return Asker(schedule=stage.schedule, learnt=stage.learnt, operators=stage.operators)
