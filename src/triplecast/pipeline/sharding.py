@@ -55,9 +55,11 @@ class SnapshotCutter:
 
 
 def open_shard(folder: Path, manifest: str, shard: int) -> Snapshot:
-    """Open one shard, or the whole snapshot that a manifest of shards or of the index names. Raises `StorageFault`."""
+    """Open one shard and what routes to it, or the whole snapshot that a manifest of shards or of the index names.
+    Raises `StorageFault`."""
     if shard != WHOLE:
         shards, found = _read(folder, manifest)
+        _routers(folder, manifest)
         return shards.shard(found, shard)
     index = _read(folder, manifest)[1].index if manifest.startswith(SHARDS) else manifest
     return open_snapshot(SegmentFolder(folder / INDEX), index)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos import first_files, run_in_turn, same, second_files
+from tests.properties.carried_slices import compare
 from tests.spark.workplace import QUERIES, Workplace
 from tests.unit.pipeline.test_stages import run_folder
 from triplecast.errors import InputError, StorageFault
@@ -66,6 +67,11 @@ def test_what_travels_tells_what_the_folder_tells(
     assert told >= {each["id"] for each in LISTENING}
     assert {row.change for row in away.outbox()} >= {"added", "removed"}
     assert [*cache.glob("*/index/segment-*")], "they were fetched"
+
+
+@pytest.mark.parametrize("shards", [0, 2])
+def test_a_slice_gives_elsewhere_what_it_gives_here(tmp_path: Path, cache: Path, seed: int, shards: int) -> None:
+    assert compare(tmp_path, seed, shards) > 100
 
 
 class Shared:
