@@ -10,7 +10,7 @@ import httpx
 
 from triplecast.client import calls
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
-from triplecast.client.calls import Lease, Reading, ServiceCall
+from triplecast.client.calls import Lease, Reading, RemotePage, ServiceCall
 from triplecast.client.following import Follower
 from triplecast.errors import ServiceRefused
 
@@ -86,11 +86,21 @@ class Client:
         ticket: str | None = None,
     ) -> Iterator[RemoteNotification]:
         """The notifications beyond `since` (a sequence, a cursor or a time), page by page to the last."""
-        place, has_more, reading = str(since), True, Reading(subscription, owner, ticket)
+        place, has_more = since, True
         while has_more:
-            page = self._ask(reading.page(place))
+            page = self.page(place, subscription, owner, ticket)
             yield from page.notifications
             place, has_more = page.cursor, page.has_more
+
+    def page(
+        self,
+        since: str | int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        ticket: str | None = None,
+    ) -> RemotePage:
+        """The first page of them, and where the next one begins; since ``now`` it is empty."""
+        return self._ask(Reading(subscription, owner, ticket).page(str(since)))
 
     def follow(
         self,

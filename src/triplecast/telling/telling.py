@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Snapshot
-from triplecast.journal import JournalFile
+from triplecast.journal.interface import MatchingReader
 from triplecast.kernels.layout import I64
 from triplecast.match import Matcher
 from triplecast.match.matcher import NO_ANSWERS
@@ -58,7 +58,7 @@ class Told(NamedTuple):
 class Telling:
     """For one thread at a time."""
 
-    def __init__(self, journal: JournalFile, matcher: Matcher) -> None:
+    def __init__(self, journal: MatchingReader, matcher: Matcher) -> None:
         self._journal = journal
         self._matcher = matcher
         self._hearing = Hearing(journal)
