@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import say_unknown
+from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
 from triplecast.cli.terminal import Exit, describe_answer, describe_reject, describe_undecided
 from triplecast.errors import InputError
 from triplecast.model.operators import NO_OPERATORS
 from triplecast.model.printable import json_line, printable, printable_name
 
 if TYPE_CHECKING:
+    from triplecast.client import RemoteNotification
     from triplecast.journal import JournalFile, Rejected
     from triplecast.outbox import Cursor, Notification, OutboxReader, UndecidedPair
 
@@ -35,7 +36,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "with --undecided, the pairs of a publication and a subscription whose operator failed or budget ran out.",
     )
     parser.add_argument(
-        "folder", metavar="DIR", type=Path, help="the folder of a run, of `triplecast publish` or of Engine.open"
+        "folder",
+        metavar="DIR",
+        type=folder_or_url,
+        help="the folder of a run, of `triplecast publish` or of Engine.open",
     )
     parser.add_argument(
         "--since",
@@ -58,6 +62,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--owner", metavar="NAME", help="print only notifications of this owner's subscriptions")
     parser.add_argument("--follow", action="store_true", help="wait for more, and for the folder, until interrupted")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+    add_service(parser)
     parser.set_defaults(run=run)
 
 
@@ -66,6 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.outbox import Outbox
     from triplecast.outbox.reader import DATABASE
 
+    if isinstance(arguments.folder, ServiceUrl):
+        from triplecast.cli.remote import print_notifications
+
+        return Exit.DONE if print_notifications(arguments) else Exit.NOTHING
     if not arguments.follow and not (arguments.folder / DATABASE).exists():
         raise InputError(
             f"no outbox in {arguments.folder}",
@@ -134,7 +143,7 @@ def texts(
         yield from outbox.json_lines(place, *wanted, definitions)
     else:
         for each in outbox.notifications(place, None, *wanted, definitions):
-            yield each.cursor, printable(notification_line(each)) + "\n"
+            yield each.cursor, printable(notification_line(each, each.recorded.firsts())) + "\n"
 
 
 def reject_row(rejected: Rejected) -> Row:
@@ -159,6 +168,6 @@ def undecided_row(pair: UndecidedPair) -> Row:
     return pair.position, row, line
 
 
-def notification_line(notification: Notification) -> str:
-    shown = f"{notification.publication} v{notification.version}  {describe_answer(notification.recorded)}"
+def notification_line(notification: Notification | RemoteNotification, firsts: Iterable[tuple[str, int]]) -> str:
+    shown = f"{notification.publication} v{notification.version}  {describe_answer(firsts)}"
     return f"{notification.sequence}  {printable_name(notification.subscription)}  {shown}"

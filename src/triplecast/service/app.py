@@ -22,6 +22,7 @@ from triplecast.service import (
     documents,
     feeds,
     health,
+    logs,
     notifications,
     problems,
     receipts,
@@ -36,7 +37,8 @@ from triplecast.service.settings import ServiceSettings
 from triplecast.service.state import ServiceState
 
 ROUTERS = tuple(
-    each.router for each in (documents, notifications, feeds, websub, delivery, subscriptions, sources, sparql, health)
+    each.router
+    for each in (documents, notifications, feeds, websub, delivery, subscriptions, sources, sparql, logs, health)
 )
 """A path of one comes before those of later ones: ``/subscriptions/{id}`` takes ids with slashes."""
 _SCHEMAS = {"Problem": problems.SCHEMA, "Receipt": receipts.SCHEMA, "Reject": receipts.REJECT_SCHEMA}

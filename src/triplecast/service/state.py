@@ -16,6 +16,7 @@ from triplecast.delivery.hub import Hub
 from triplecast.delivery.requests import TargetRequests
 from triplecast.egress import Egress
 from triplecast.engine import Engine
+from triplecast.service.held_logs import HeldLogs
 from triplecast.service.idempotency import KeptAnswers
 from triplecast.service.metrics import Metrics
 from triplecast.service.problems import Problem
@@ -73,6 +74,8 @@ class ServiceState:
         self.writing = CallThreads("writing", settings.threads, settings.waiting)
         self.reading = CallThreads("reading", settings.threads, settings.waiting)
         self.querying = CallThreads("querying", 1, settings.queries_waiting)
+        self.following = CallThreads("following", settings.logs_at_once, settings.waiting)
+        self.logs = HeldLogs(engine, settings.logs_kept)
         self.metrics = Metrics(engine)
         self._held = 0
         folder = engine.serving.folder
@@ -95,9 +98,10 @@ class ServiceState:
         self.tail.stop()
         if self.poller is not None:
             self.poller.close()
-        for lane in (self.writing, self.reading, self.querying):
+        for lane in (self.writing, self.reading, self.querying, self.following):
             lane.close()
         self.queries.close()
+        self.logs.close()
         self.kept.close()
         self.notifications.close()
 
