@@ -119,6 +119,8 @@ def replicate(arguments: argparse.Namespace) -> int:
         return Exit.DONE
     _check_provider(arguments.provider)
     if arguments.into == Path("-"):
+        if isinstance(arguments.provider, ServiceUrl):
+            raise InputError("the log of a service is not printed", "name a folder: --into DIR")
         return _print_log(arguments.provider)
     with Replica.open(arguments.into, _provider(arguments)) as replica:
         _go_on(arguments, replica)

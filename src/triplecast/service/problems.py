@@ -103,7 +103,7 @@ def problem_of(error: TriplecastError) -> Problem:
         expected = f"expected: {', '.join(error.expected)}" if error.expected else ""
         return Problem(status, title, error.message, expected, line=error.line, column=error.column)
     if isinstance(error, QueryRefused):
-        detail = f"{error.construct}: {error.reason}"
+        detail = f"{error.construct} is refused: {error.reason}"
         return Problem(status, title, detail, error.hint, line=error.line, column=error.column)
     if isinstance(error, DocumentRejected):
         detail = f"{error.stage}: {error.reason}"
