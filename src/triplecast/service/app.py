@@ -29,6 +29,7 @@ from triplecast.service import (
     sources,
     sparql,
     subscriptions,
+    taxonomy,
     websub,
 )
 from triplecast.service.guard import Guard
@@ -38,7 +39,19 @@ from triplecast.service.state import ServiceState
 
 ROUTERS = tuple(
     each.router
-    for each in (documents, notifications, feeds, websub, delivery, subscriptions, sources, sparql, logs, health)
+    for each in (
+        documents,
+        notifications,
+        feeds,
+        websub,
+        delivery,
+        subscriptions,
+        sources,
+        sparql,
+        taxonomy,
+        logs,
+        health,
+    )
 )
 """A path of one comes before those of later ones: ``/subscriptions/{id}`` takes ids with slashes."""
 _SCHEMAS = {"Problem": problems.SCHEMA, "Receipt": receipts.SCHEMA, "Reject": receipts.REJECT_SCHEMA}

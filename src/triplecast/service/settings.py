@@ -16,8 +16,8 @@ LOOPBACK_NAMES = frozenset(("localhost", "127.0.0.1", "[::1]"))
 """What a request on this machine calls the server. Another name is a web page's that resolves to this machine."""
 
 
-PUBLISH, SUBSCRIBE, READ, ADMIN = "publish", "subscribe", "read", "admin"
-SCOPES = (PUBLISH, SUBSCRIBE, READ, ADMIN)
+PUBLISH, SUBSCRIBE, READ, TAXONOMY, ADMIN = "publish", "subscribe", "read", "taxonomy", "admin"
+SCOPES = (PUBLISH, SUBSCRIBE, READ, TAXONOMY, ADMIN)
 """What a token may open. `ADMIN` opens all, and what is another owner's."""
 
 

@@ -16,7 +16,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from triplecast.errors import InputError
 from triplecast.service.problems import Problem
-from triplecast.service.settings import ADMIN, SCOPES, Access
+from triplecast.service.settings import ADMIN, SCOPES, TAXONOMY, Access
 from triplecast.service.state import service_of
 from triplecast.storage_faults import storage_faults
 
@@ -107,4 +107,5 @@ def allow(scope: str) -> Callable[..., Coroutine[Any, Any, Access]]:
 CanPublish = Annotated[Access, Depends(allow("publish"))]
 CanSubscribe = Annotated[Access, Depends(allow("subscribe"))]
 CanRead = Annotated[Access, Depends(allow("read"))]
+CanTeach = Annotated[Access, Depends(allow(TAXONOMY))]
 CanAdmin = Annotated[Access, Depends(allow("admin"))]
