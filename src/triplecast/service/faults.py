@@ -27,15 +27,15 @@ _WANTED: Mapping[str, str] = MappingProxyType(
 """By the beginning of a fault's type."""
 _BOUNDS: Mapping[str, str] = MappingProxyType(
     {
-        "greater_than": "more than {gt}",
-        "greater_than_equal": "{ge} or more",
-        "less_than": "less than {lt}",
-        "less_than_equal": "at most {le}",
-        "literal_error": "{expected}",
-        "string_pattern_mismatch": "text as {pattern} says",
-        "string_too_long": "of at most {max_length} characters",
-        "string_too_short": "of at least {min_length} characters",
-        "too_long": "of at most {max_length} entries",
+        "greater_than": "be more than {gt}",
+        "greater_than_equal": "be {ge} or more",
+        "less_than": "be less than {lt}",
+        "less_than_equal": "be at most {le}",
+        "literal_error": "be {expected}",
+        "string_pattern_mismatch": "match {pattern}",
+        "string_too_long": "have at most {max_length} characters",
+        "string_too_short": "have {min_length} or more characters",
+        "too_long": "have at most {max_length} entries",
     }
 )
 
@@ -63,15 +63,15 @@ def _describe(place: str, faults: Sequence[Mapping[str, Any]]) -> Fault:
         return Fault(f"{place} is unknown here", f"leave {place} out")
     if kind == "json_invalid":
         return Fault(f"it is no JSON: {faults[0]['ctx']['error']}", "send a JSON object")
-    wanted = " or ".join(dict.fromkeys(map(_wanted, faults)))
-    return Fault(f"{place} is to be {wanted}", f"send {place} so")
+    wanted = " or ".join(dict.fromkeys(map(_wanted, faults))).replace(" or be ", " or ")
+    return Fault(f"{place} is to {wanted}", f"send {place} so")
 
 
 def _wanted(fault: Mapping[str, Any]) -> str:
     kind = fault["type"]
     if kind in _BOUNDS:
         return _BOUNDS[kind].format(**fault["ctx"])
-    return _WANTED.get(kind.partition("_")[0], "of another form")
+    return f"be {_WANTED.get(kind.partition('_')[0], 'of another form')}"
 
 
 def _place(parts: Sequence[str | int]) -> str:
