@@ -12,7 +12,7 @@ import argparse
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -293,11 +293,8 @@ class World:
         replica = self.open_replica()
         replica.sync()
         with JournalFile.read_only(self.provider) as journal:
-            documents = journal.current_documents("")
-            strong = [each[1:-1] for each in journal.schema().strong]
             head = journal.head()
             records, parts = journal.records(0, head, 1 << 40), journal.part_changes(0, head)
-        lines = {line for each in documents.values() for line in document_lines(each).splitlines(keepends=True)}
         with JournalFile.read_only(self.replica_folder) as journal:
             assert journal.records(0, head + 1, 1 << 40) == records, f"{where}: the replica's records"
             assert journal.part_changes(0, head) == parts, f"{where}: what cut documents hold in the replica"
@@ -311,7 +308,7 @@ class World:
                 f"{where}: local {number} is behind {repository.position} {repository.provider.position()}"
             )
             found = held_by(repository)
-            wanted = expected(lines, self.subscribed[number], strong)
+            wanted = expected_of(self.provider, self.subscribed[number])
             assert found == wanted, f"{where}: local {number}: {differences(found, wanted)}"
             assert local_documents(repository) == self.own[number], f"{where}: documents of local {number}"
             self.seen["held"] += len(found)
@@ -422,6 +419,15 @@ def mangled(world: World, texts: Iterator[bytes]) -> Iterator[bytes]:
         if kept and source.random() < 0.5:
             yield kept.pop()
     yield from kept
+
+
+def expected_of(provider: Path, subscriptions: Mapping[str, str]) -> Held:
+    """What is to be held of a provider, by the documents that it has now."""
+    with JournalFile.read_only(provider) as journal:
+        documents = journal.current_documents("")
+        strong = [each[1:-1] for each in journal.schema().strong]
+    lines = {line for each in documents.values() for line in document_lines(each).splitlines(keepends=True)}
+    return expected(lines, subscriptions, strong)
 
 
 def held_by(repository: LocalRepository) -> Held:
