@@ -66,22 +66,18 @@ class TakingJournal(JournalWriter):
 
         Raises `StorageFault` for one that is damaged or does not follow the last one here: then nothing was taken.
         """
-        try:
-            with self._append(replicated=True) as writing:
-                self._take_parts(parts)
-                for row, attachments, changes in records:
-                    verify_row(row, "the log of the provider")
-                    first = ids_of(row).start if row.kind == Kind.SUBSCRIPTION else row.position
-                    if first != writing.next or row.written_at < writing.at:
-                        found = f"record {first} of the provider comes where {writing.next} is to follow"
-                        raise StorageFault(self.where, found, "replicate into a new folder")
-                    self._repeat(writing, row, attachments)
-                    writing.at = row.written_at
-                    writing.add(row)
-                    self._take_parts(changes)
-        except BaseException:
-            self._hearers = self._has_repository_scope = None  # what was noted is not written
-            raise
+        with self._append(replicated=True) as writing:
+            self._take_parts(parts)
+            for row, attachments, changes in records:
+                verify_row(row, "the log of the provider")
+                first = ids_of(row).start if row.kind == Kind.SUBSCRIPTION else row.position
+                if first != writing.next or row.written_at < writing.at:
+                    found = f"record {first} of the provider comes where {writing.next} is to follow"
+                    raise StorageFault(self.where, found, "replicate into a new folder")
+                self._repeat(writing, row, attachments)
+                writing.at = row.written_at
+                writing.add(row)
+                self._take_parts(changes)
 
     def _take_parts(self, changes: Sequence[PartChange]) -> None:
         write_changes(self._database, changes)

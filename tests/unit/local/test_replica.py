@@ -12,7 +12,7 @@ import pytest
 import rdflib
 
 from triplecast import FOREVER, Engine, InputError, LocalRepository, Receipt, Replica, ReplicaWritten, StorageFault
-from triplecast.journal import Journal, JournalFile
+from triplecast.journal import JournalFile
 from triplecast.local import promote
 from triplecast.local.record_log import follow_records, id_at
 from triplecast.patch import write_patch
@@ -169,20 +169,6 @@ def test_a_local_repository_that_was_ahead_follows_the_new_provider(
             engine.publish(f'<{E}{number}> <http://purl.org/dc/terms/title> "N" .', "text/turtle", f"{E}{number}")
             assert repository.sync() == repository.provider.position() == ahead - lost + number + 1
             assert len(repository.query("SELECT * { ?s ?p ?o }")) == number + 2
-
-
-def test_a_damaged_record_leaves_nothing_noted_of_those_before_it(tmp_path: Path, provider: Engine) -> None:
-    """The settings that a registration makes went with the transaction, and were taken for written."""
-    provider.publish(f"<{E}x> <urn:p> 1 .", "text/turtle", f"{E}x")
-    with JournalFile.read_only(tmp_path / "provider") as journal, Journal.open(tmp_path / "replica") as copy:
-        records = journal.records(0, journal.head(), 1 << 30)
-        damaged = records[-1]._replace(row=records[-1].row._replace(crc=1))
-        copy.set_setting("replicates", "the provider")
-        with pytest.raises(StorageFault):
-            copy.take_records([*records[:-1], damaged])
-        copy.take_records(records)
-    with JournalFile.read_only(tmp_path / "replica") as journal:
-        journal.check()
 
 
 def test_another_history_is_not_mixed_in(tmp_path: Path, provider: Engine) -> None:
