@@ -128,7 +128,10 @@ def publish(arguments: argparse.Namespace, documents: Iterable[Document | Reject
                 for reject in _rejects(each, error):
                     said.add_reject(reject)
                 continue
-            matches.print_those(receipt)
+            if receipt.matches:
+                last = receipt.position or 0  # a document's positions follow each other
+                first = min((row["position"] for row in receipt.publications), default=last) - receipt.removals
+                matches.print_those(range(first, last + 1))
             _add(said, each, receipt)
 
 
@@ -165,34 +168,29 @@ def _add(said: Said, document: Document, receipt: RemoteReceipt) -> None:
 
 
 class _Matches:
-    """Prints what documents match, from the notifications that are recorded meanwhile."""
+    """Prints what documents match, from the notifications that are recorded meanwhile, as far as the token may read
+    them."""
 
     def __init__(self, client: Client, as_json: bool) -> None:
         self._client = client
         self._json = as_json
-        self._place: str | int = "now"
-        self._is_open = True
-        self._read(lambda _: False)
+        self._place: str | None = "now"
+        self.print_those(range(0))
 
-    def print_those(self, receipt: RemoteReceipt) -> None:
-        """The matches of one document, whose publications follow each other in the journal."""
-        positions = [each["position"] for each in receipt.publications if each["outcome"] == "accepted"]
-        if receipt.matches and positions and receipt.position is not None:
-            ours = range(min(positions), receipt.position + 1)
-            self._read(lambda each: each.row["position"] in ours)
-
-    def _read(self, is_wanted: Callable[[RemoteNotification], bool]) -> None:
-        if not self._is_open:
+    def print_those(self, positions: range) -> None:
+        """Those of documents that were published at these positions of the journal."""
+        if self._place is None:
             return
         try:
             for page in self._client.pages(self._place):
-                for each in filter(is_wanted, page.notifications):
-                    _print_match(each, self._json)
+                for each in page.notifications:
+                    if each.row["position"] in positions:
+                        _print_match(each, self._json)
                 self._place = page.cursor
         except ServiceRefused as error:
             if error.status != 403:
                 raise
-            self._is_open = False
+            self._place = None
             say("the token may not read notifications, so matches are counted only")
 
 

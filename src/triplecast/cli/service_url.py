@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 
 from triplecast.errors import InputError
@@ -32,19 +33,12 @@ def add_service(parser: argparse.ArgumentParser) -> None:
 
 def place_url(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[str]:
     """The arguments with the value of `--url` where the folder is expected. Raises `InputError` for what is no URL."""
-    arguments, url = [*given], None
-    for place, each in enumerate(arguments):
-        if each == URL and place + 1 < len(arguments):
-            url = arguments[place + 1]
-            del arguments[place : place + 2]
-            break
-        if each.startswith(f"{URL}="):
-            url = arguments.pop(place).partition("=")[2]
-            break
-        if each == "--":
-            break
-    if url is None:
+    arguments = [*given]
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    place = next((place for place, each in enumerate(own) if each.partition("=")[0] == URL), None)
+    if place is None or own[place:] == [URL]:
         return arguments
+    url = arguments.pop(place).partition("=")[2] or arguments.pop(place)
     if not isinstance(folder_or_url(url), ServiceUrl):
         raise InputError(f"{url!r} is no address of a service", "write it as http://127.0.0.1:8000")
     arguments.insert(_first_free(parser, arguments), url)
@@ -53,18 +47,13 @@ def place_url(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[str
 
 def _first_free(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
     """The place of the first argument that belongs to no option; 0 where there is none."""
-    place = 0
-    while place < len(arguments):
-        name, equals, _ = arguments[place].partition("=")
-        if not name.startswith("-") or name == "-":
+    left = 0.0
+    for place, each in enumerate(arguments):
+        if each.startswith("-") and each != "-":
+            action = parser._option_string_actions.get(each)
+            left = 0 if "=" in each or (action and action.nargs == 0) else inf if action and action.nargs == "+" else 1
+        elif left <= 0:
             return place
-        place += 1
-        action = parser._option_string_actions.get(name)
-        if equals or name == "--" or (action is not None and action.nargs == 0):
-            continue
-        several = action is not None and action.nargs in ("+", "*")
-        while place < len(arguments) and not arguments[place].startswith("-"):
-            place += 1
-            if not several:
-                break
+        else:
+            left -= 1
     return 0

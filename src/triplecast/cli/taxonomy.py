@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import has_journal, is_new_journal, load_schema, load_taxonomy
 from triplecast.cli.publish import open_engine, print_match
@@ -22,34 +22,25 @@ _SCHEMA = ("classes", "properties", "set_valued", "strong")
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = _command(
-        commands,
-        "schema",
-        run_schema,
-        "load or show the schema that rules are read with",
-        "Replace the schema of DIR by that of the files given: rules registered from then on are read with it. Without "
-        "files, print the one that holds.",
-    )
-    parser = _command(
-        commands,
-        "taxonomy",
-        run_taxonomy,
-        "load or show the taxonomy of a folder",
-        "Replace the taxonomy of DIR by that of the files given, for publications from then on, and print what that "
-        "changes in repository scope. Without files, print the one that holds.",
-    )
+    for name, run, what, effect in (
+        ("schema", run_schema, "the schema that rules are read with", "rules registered from then on are read with it"),
+        (
+            "taxonomy",
+            run_taxonomy,
+            "the taxonomy of a folder",
+            "for publications from then on; print what that changes",
+        ),
+    ):
+        text = (
+            f"Replace the {name} of DIR by that of the files given: {effect}. Without files, print the one that holds."
+        )
+        parser = commands.add_parser(name, help=f"load or show {what}", description=text)
+        folder = "the folder of `triplecast publish` or of Engine.open"
+        parser.add_argument("folder", metavar="DIR", type=Path, help=folder)
+        parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="documents; folders are searched")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+        parser.set_defaults(run=run)
     parser.add_argument("--broader", action="store_true", help="take skos:broader too, as an order of classes")
-
-
-def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, run: Any, summary: str, text: str
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=summary, description=text)
-    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder of `triplecast publish` or of Engine.open")
-    parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="documents; folders are searched")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
-    return parser
 
 
 def run_taxonomy(arguments: argparse.Namespace) -> int:

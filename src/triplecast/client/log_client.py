@@ -47,22 +47,28 @@ class LogClient:
     def close(self) -> None:
         self._http.close()
 
-    def position(self) -> Any:
-        return self._get("/log").json()["position"]
+    def rows(self, name: str, owner: str | None = None, **params: int) -> Any:
+        """What is answered in JSON under a name of the log, or of an owner's."""
+        return self._again(lambda: check(self._http.get(_path(name, owner), params=params))).json()
 
-    def records(self, after: int, id: str, settled: int, parts: int) -> Iterator[bytes]:
-        return self._log("/log/records", {"after": after, "id": id, "settled": settled, "parts": parts})
-
-    def changes(self, owner: str, after: int, id: str) -> Iterator[bytes]:
-        return self._log(f"{_of(owner)}/log", {"after": after, "id": id})
+    def log(self, name: str, owner: str | None = None, **params: int | str) -> Iterator[bytes]:
+        """Whole transactions of RDF Patch, as they arrive. A connection that breaks ends them early: whoever reads goes
+        on from the last one."""
+        response = self._open(_path(name, owner), params, {})
+        try:
+            yield from _transactions(response.iter_bytes())
+        except httpx.TransportError:
+            return
+        finally:
+            response.close()
 
     def snapshot(self, owner: str, buckets: Collection[int] | None) -> bytes:
         """It goes on where a connection broke, as long as the snapshot is the same."""
-        params = {} if buckets is None else {"buckets": " ".join(map(str, sorted(buckets)))}
+        params = {} if buckets is None else {"bucket": sorted(buckets)}
         received, tag, left = bytearray(), "", ATTEMPTS
         while True:
             headers = {"Range": f"bytes={len(received)}-", "If-Range": tag} if received else {}
-            response = self._open(f"{_of(owner)}/snapshot", params, headers)
+            response = self._open(_path("snapshot", owner), params, headers)
             try:
                 if response.status_code != httpx.codes.PARTIAL_CONTENT:
                     received.clear()
@@ -78,23 +84,14 @@ class LogClient:
             finally:
                 response.close()
 
-    def digests(self, owner: str) -> Any:
-        return self._get(f"{_of(owner)}/digests").json()["digests"]
-
-    def subscriptions(self, owner: str) -> Any:
-        return self._get(f"{_of(owner)}/subscriptions").json()["subscriptions"]
-
     def replace(self, owner: str, subscriptions: Sequence[Mapping[str, object]], ended: Sequence[str]) -> Any:
         """Asked once: where there is no answer, it was done or not."""
         row = {"subscriptions": [*subscriptions], "ended": [*ended]}
         with answering(self._url):
-            return check(self._http.post(f"{_of(owner)}/subscriptions", json=row)).json()["outcomes"]
-
-    def undecided(self, owner: str, after: int) -> Any:
-        return self._get(f"{_of(owner)}/undecided", {"after": after}).json()["undecided"]
+            return check(self._http.post(_path("subscriptions", owner), json=row)).json()["outcomes"]
 
     def describe(self, resource: str) -> bytes:
-        return self._get("/log/description", {"resource": resource}).content
+        return self._again(lambda: check(self._http.get("/log/description", params={"resource": resource}))).content
 
     def query(self, text: str) -> tuple[str, bytes]:
         """The media type and the body of the answer."""
@@ -103,21 +100,7 @@ class LogClient:
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _get(self, path: str, params: Mapping[str, str | int] | None = None) -> httpx.Response:
-        return self._again(lambda: check(self._http.get(path, params=params)))
-
-    def _log(self, path: str, params: Mapping[str, str | int]) -> Iterator[bytes]:
-        """Whole transactions of RDF Patch, as they arrive. A connection that breaks ends them early: whoever reads goes
-        on from the last one."""
-        response = self._open(path, params, {})
-        try:
-            yield from _transactions(response.iter_bytes())
-        except httpx.TransportError:
-            return
-        finally:
-            response.close()
-
-    def _open(self, path: str, params: Mapping[str, str | int], headers: Mapping[str, str]) -> httpx.Response:
+    def _open(self, path: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> httpx.Response:
         """An answer whose body is read as it comes."""
 
         def open_once() -> httpx.Response:
@@ -156,8 +139,8 @@ def _unanswered(url: str, error: Exception) -> EgressFailed:
     return EgressFailed(url, str(error) or type(error).__name__)
 
 
-def _of(owner: str) -> str:
-    return f"/followers/{quote(owner, safe='')}"
+def _path(name: str, owner: str | None) -> str:
+    return f"/{name}" if owner is None else f"/followers/{quote(owner, safe='')}/{name}"
 
 
 def _transactions(parts: Iterable[bytes]) -> Iterator[bytes]:

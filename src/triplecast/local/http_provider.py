@@ -44,11 +44,11 @@ class HttpProvider:
 
     def position(self) -> int:
         with self._read():
-            return int(self._client.position())
+            return int(self._client.rows("log")["position"])
 
     def changes(self, owner: str, after: int, id: str) -> Iterator[bytes]:
         with self._read():
-            yield from self._client.changes(owner, after, id)
+            yield from self._client.log("log", owner, after=after, id=id)
 
     def snapshot(self, owner: str, buckets: Collection[int] | None = None) -> bytes:
         with self._read():
@@ -56,11 +56,11 @@ class HttpProvider:
 
     def digests(self, owner: str) -> str:
         with self._read():
-            return str(self._client.digests(owner))
+            return str(self._client.rows("digests", owner)["digests"])
 
     def records(self, after: int, id: str, settled: int, parts: int) -> Iterator[bytes]:
         with self._read():
-            yield from self._client.records(after, id, settled, parts)
+            yield from self._client.log("log/records", after=after, id=id, settled=settled, parts=parts)
 
     def subscribe(
         self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]
@@ -79,11 +79,11 @@ class HttpProvider:
 
     def subscriptions(self, owner: str) -> list[Subscription]:
         with self._read():
-            return [_subscription(row, owner) for row in self._client.subscriptions(owner)]
+            return [_subscription(row, owner) for row in self._client.rows("subscriptions", owner)["subscriptions"]]
 
     def undecided(self, owner: str, after: int) -> list[UndecidedPair]:
         with self._read():
-            return [UndecidedPair(**row) for row in self._client.undecided(owner, after)]
+            return [UndecidedPair(**row) for row in self._client.rows("undecided", owner, after=after)["undecided"]]
 
     def query(self, text: str, steps: int = QUERY_STEPS) -> QueryAnswer:
         """The service has a limit of its own, in the place of `steps`."""

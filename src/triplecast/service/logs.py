@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from triplecast.local import FolderProvider
-from triplecast.local.held_state import BUCKETS, buckets_of
+from triplecast.local.held_state import BUCKETS
 from triplecast.local.record_log import LogGap
 from triplecast.model.subscription import LONGEST_NAME, REPOSITORY, Subscription
 from triplecast.registry.requests import outcome_row
@@ -30,18 +30,17 @@ PATCH = "application/rdf-patch"
 PAGE_BYTES = 4 << 20
 """Of a part of a log, after which it ends: it has one transaction more at most."""
 _RANGE = re.compile(r"bytes=([0-9]{1,18})-")
-_NO_STORE = {"Cache-Control": "no-store"}
+_PATCHES: dict[str, Any] = {"content": {PATCH: {"schema": {"type": "string"}}}}
 _LOG: dict[int | str, dict[str, Any]] = {
-    200: {"description": "transactions of RDF Patch, in order", "content": {PATCH: {"schema": {"type": "string"}}}},
+    200: {"description": "transactions of RDF Patch, in order", **_PATCHES},
     410: {"description": "the log does not go on from there: a snapshot, or a new folder, is needed"},
 }
 _Result = TypeVar("_Result")
 
 Place = Annotated[int, Query(ge=0, lt=1 << 63, description="of the last transaction that is known")]
 Id = Annotated[str, Query(max_length=200, description="of that transaction")]
-Owner = Annotated[
-    str, Path(min_length=1, max_length=200, pattern="^[^/]+$", description="of the local repository's subscriptions")
-]
+Owner = Annotated[str, Path(min_length=1, max_length=200, pattern="^[^/]+$", description="of a local repository")]
+Bucket = Annotated[int, Field(ge=0, lt=BUCKETS)]
 
 
 class HeldSubscription(Strict):
@@ -58,32 +57,10 @@ class Replacement(Strict):
     ended: list[str] = Field([], max_length=100_000, description="ids")
 
 
-class LogPosition(BaseModel):
-    position: int
-    """How far the folder is evaluated."""
-
-
-class HeldDigests(BaseModel):
-    digests: str
-    """Of each bucket, in order."""
-
-
-class HeldSubscriptions(BaseModel):
-    subscriptions: list[HeldSubscription]
-
-
-class Outcomes(BaseModel):
-    outcomes: list[dict[str, Any]]
-
-
-class UndecidedRows(BaseModel):
-    undecided: list[dict[str, Any]]
-
-
 @router.get("/log")
-async def read_position(state: State, access: CanRead) -> LogPosition:
+async def read_position(state: State, access: CanRead) -> dict[str, int]:
     """How far whoever follows can come."""
-    return LogPosition(position=await _follow(state, state.logs.shared.position))
+    return {"position": await _follow(state, "", FolderProvider.position)}
 
 
 @router.get("/log/records", responses=_LOG, response_model=None)
@@ -91,7 +68,7 @@ async def read_records(
     state: State, access: CanAdmin, after: Place, id: Id, settled: Place = 0, parts: Place = 0
 ) -> Response:
     """Everything that the journal says beyond a position, all owners' subscriptions too: for replicas."""
-    return _patches(await _follow(state, lambda: _page(state.logs.shared.records(after, id, settled, parts))))
+    return await _follow(state, "", lambda log: _part(log.records(after, id, settled, parts)))
 
 
 @router.get(
@@ -103,7 +80,7 @@ async def describe_resource(
     state: State, access: CanRead, resource: Annotated[str, Query(min_length=1, max_length=4096)]
 ) -> Response:
     """What the documents say of an IRI, with the blank nodes that this leads to."""
-    await _follow(state, lambda: state.logs.shared)
+    await _follow(state, "", FolderProvider.position)  # in memory there is no log
     return Response(await state.query(resource, DESCRIPTION), 200, media_type="application/n-triples")
 
 
@@ -111,12 +88,12 @@ async def describe_resource(
 async def read_changes(state: State, access: CanRead, owner: Owner, after: Place, id: Id) -> Response:
     """What events beyond a position did to what an owner's subscriptions hold."""
     name = _name_of(access, owner)
-    return _patches(await _of(state, name, lambda log: _page(log.changes(name, after, id))))
+    return await _follow(state, name, lambda log: _part(log.changes(name, after, id)))
 
 
 @router.get(
     "/followers/{owner}/snapshot",
-    responses={**_LOG, 206: {"description": "the rest of it, as Range asks", "content": _LOG[200]["content"]}},
+    responses={**_LOG, 206: {"description": "the rest of it, as Range asks", **_PATCHES}},
     response_model=None,
 )
 async def read_snapshot(
@@ -124,13 +101,13 @@ async def read_snapshot(
     state: State,
     access: CanRead,
     owner: Owner,
-    buckets: Annotated[str | None, Query(max_length=400, description=f"numbers below {BUCKETS}; default: all")] = None,
+    bucket: Annotated[list[Bucket] | None, Query()] = None,
 ) -> Response:
-    """All that they hold, as of the last event of its log that was read, or now."""
-    name, wanted = _name_of(access, owner), _buckets(buckets)
-    body = await _of(state, name, lambda log: log.snapshot(name, wanted))
+    """All that they hold, or some buckets of it, as of the last event of its log that was read, or now."""
+    name = _name_of(access, owner)
+    body = await _follow(state, name, lambda log: log.snapshot(name, bucket))
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    headers = {**_NO_STORE, "ETag": tag, "Accept-Ranges": "bytes"}
+    headers = {"Cache-Control": "no-store", "ETag": tag, "Accept-Ranges": "bytes"}
     found = _RANGE.fullmatch(request.headers.get("range", ""))
     if found is None or int(found[1]) >= len(body) or request.headers.get("if-range", tag) != tag:
         return Response(body, 200, headers, PATCH)
@@ -140,59 +117,49 @@ async def read_snapshot(
 
 
 @router.get("/followers/{owner}/digests", responses={410: _LOG[410]})
-async def read_digests(state: State, access: CanRead, owner: Owner) -> HeldDigests:
-    """Of the parts of what they hold, as of that event."""
+async def read_digests(state: State, access: CanRead, owner: Owner) -> dict[str, str]:
+    """Of each bucket of what they hold, as of that event."""
     name = _name_of(access, owner)
-    return HeldDigests(digests=await _of(state, name, lambda log: log.digests(name)))
+    return {"digests": await _follow(state, name, lambda log: log.digests(name))}
 
 
 @router.get("/followers/{owner}/subscriptions")
-async def list_held(state: State, access: CanSubscribe, owner: Owner) -> HeldSubscriptions:
+async def list_held(state: State, access: CanSubscribe, owner: Owner) -> dict[str, list[dict[str, str | None]]]:
     """The live subscriptions of a local repository."""
     name = _name_of(access, owner)
-    found = await _follow(state, lambda: state.logs.shared.subscriptions(name))
-    rows = [
-        HeldSubscription.model_construct(
-            id=each.name[len(name) + 1 :], text=each.text, language=each.language, entailment=each.entailment
-        )
-        for each in found
-    ]
-    return HeldSubscriptions.model_construct(subscriptions=rows)
+    found = await _follow(state, "", lambda log: log.subscriptions(name))
+    start = len(name) + 1
+    rows = ((each.name[start:], each.text, each.language, each.entailment) for each in found)
+    return {"subscriptions": [dict(zip(HeldSubscription.model_fields, row, strict=True)) for row in rows]}
 
 
 @router.post("/followers/{owner}/subscriptions", openapi_extra=body_of(Replacement))
-async def replace_held(request: Request, state: State, access: CanSubscribe, owner: Owner) -> Outcomes:
+async def replace_held(
+    request: Request, state: State, access: CanSubscribe, owner: Owner
+) -> dict[str, list[dict[str, Any]]]:
     """Register subscriptions without an end, and end others, in one step."""
     async with state.body(request, state.settings.bulk_bytes) as data:
         wanted = read_body(Replacement, request, data, ())
-    rows = await state.write(partial(_replace, state, _name_of(access, owner), wanted))
-    return Outcomes(outcomes=rows)
+    return {"outcomes": await _follow(state, "", partial(_replace, _name_of(access, owner), wanted))}
 
 
 @router.get("/followers/{owner}/undecided")
-async def list_undecided(state: State, access: CanRead, owner: Owner, after: Place = 0) -> UndecidedRows:
+async def list_undecided(
+    state: State, access: CanRead, owner: Owner, after: Place = 0
+) -> dict[str, list[dict[str, Any]]]:
     """What could not be decided of them beyond a position."""
     name = _name_of(access, owner)
-    found = await _follow(state, lambda: state.logs.shared.undecided(name, after))
-    return UndecidedRows(undecided=[each._asdict() for each in found])
+    found = await _follow(state, "", lambda log: log.undecided(name, after))
+    return {"undecided": [each._asdict() for each in found]}
 
 
-async def _follow(state: ServiceState, work: Callable[[], _Result]) -> _Result:
+async def _follow(state: ServiceState, owner: str, work: Callable[[FolderProvider], _Result]) -> _Result:
+    """What `work` gives of the log of an owner. Raises `Problem` 410 where that does not go on."""
     try:
-        return await state.following.call(work)
+        return await state.following.call(lambda: work(state.followers.of(owner)))
     except LogGap:
         mend = "take a snapshot, or replicate into a new folder"
         raise Problem(410, "the log does not go on from there", mend=mend) from None
-
-
-async def _of(state: ServiceState, owner: str, work: Callable[[FolderProvider], _Result]) -> _Result:
-    """What `work` gives of the log of an owner."""
-
-    def do() -> _Result:
-        with state.logs.of(owner) as log:
-            return work(log)
-
-    return await _follow(state, do)
 
 
 def _name_of(access: Access, owner: str) -> str:
@@ -200,9 +167,8 @@ def _name_of(access: Access, owner: str) -> str:
     return owner if access.owner is None or ADMIN in access.scopes else f"{access.owner}/{owner}"
 
 
-def _replace(state: ServiceState, owner: str, wanted: Replacement) -> list[dict[str, Any]]:
+def _replace(owner: str, wanted: Replacement, log: FolderProvider) -> list[dict[str, Any]]:
     """Outcomes, with ids as they were sent. Raises `Problem` 404 for an id to end that the owner does not have."""
-    log = state.logs.shared
     ended = [f"{owner}/{id}" for id in wanted.ended]
     if ended and not {*ended} <= {each.name for each in log.subscriptions(owner)}:
         raise Problem(404, "no live subscription has this id", mend="list them, and end those")
@@ -215,7 +181,7 @@ def _replace(state: ServiceState, owner: str, wanted: Replacement) -> list[dict[
     return [row if "error" in row else {**row, "id": str(row["id"])[start:], "matches": []} for row in rows]
 
 
-def _page(patches: Iterator[bytes]) -> bytes:
+def _part(patches: Iterator[bytes]) -> Response:
     """The first transactions of a log."""
     found, size = [], 0
     for text in patches:
@@ -223,20 +189,4 @@ def _page(patches: Iterator[bytes]) -> bytes:
         size += len(text)
         if size >= PAGE_BYTES:
             break
-    return b"".join(found)
-
-
-def _patches(body: bytes) -> Response:
-    return Response(body, 200, _NO_STORE, PATCH)
-
-
-def _buckets(written: str | None) -> set[int] | None:
-    if written is None:
-        return None
-    try:
-        found = buckets_of(written)
-    except ValueError:
-        found = {BUCKETS}
-    if not found <= {*range(BUCKETS)}:
-        raise Problem(422, "these are no buckets", written[:100], f"send numbers from 0 to {BUCKETS - 1}")
-    return found
+    return Response(b"".join(found), 200, {"Cache-Control": "no-store"}, PATCH)

@@ -54,10 +54,8 @@ class ServiceSettings:
     """Calls that wait for one of these. Whoever comes then is told to come again."""
     streams: int = 10_000
     """Streams of notifications that are open at once."""
-    logs_at_once: int = 2
-    """Reads of logs that are under way at once;"""
     logs_kept: int = 8
-    """local repositories whose logs are kept, each with the documents in memory."""
+    """Of local repositories, each with the documents in memory."""
     queries_waiting: int = 32
     query_seconds: float = 10.0
     """CPU time of one query."""

@@ -16,7 +16,7 @@ from triplecast.delivery.hub import Hub
 from triplecast.delivery.requests import TargetRequests
 from triplecast.egress import Egress
 from triplecast.engine import Engine
-from triplecast.service.held_logs import HeldLogs
+from triplecast.service.followers import Followers
 from triplecast.service.idempotency import KeptAnswers
 from triplecast.service.metrics import Metrics
 from triplecast.service.problems import Problem
@@ -74,8 +74,8 @@ class ServiceState:
         self.writing = CallThreads("writing", settings.threads, settings.waiting)
         self.reading = CallThreads("reading", settings.threads, settings.waiting)
         self.querying = CallThreads("querying", 1, settings.queries_waiting)
-        self.following = CallThreads("following", settings.logs_at_once, settings.waiting)
-        self.logs = HeldLogs(engine, settings.logs_kept)
+        self.following = CallThreads("following", 1, settings.waiting)
+        self.followers = Followers(engine, settings.logs_kept)
         self.metrics = Metrics(engine)
         self._held = 0
         folder = engine.serving.folder
@@ -101,7 +101,7 @@ class ServiceState:
         for lane in (self.writing, self.reading, self.querying, self.following):
             lane.close()
         self.queries.close()
-        self.logs.close()
+        self.followers.close()
         self.kept.close()
         self.notifications.close()
 
