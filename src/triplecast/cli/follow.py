@@ -92,7 +92,7 @@ def follow(arguments: argparse.Namespace) -> int:
             coming = loaded is not None and len(loaded.subscriptions) + len(loaded.faults) > refused
             hint = "they come with its next replication" if coming else "name some with --subscriptions"
             say(f"{arguments.into} has no subscription at {arguments.provider}: {hint}")
-        _go_on(arguments, repository)
+        _go_on(arguments, repository, lambda at: repository.provider.position() != at)
         return Exit.PARTLY if refused else Exit.DONE
 
 
@@ -123,7 +123,7 @@ def replicate(arguments: argparse.Namespace) -> int:
             raise InputError("the log of a service is not printed", "name a folder: --into DIR")
         return _print_log(arguments.provider)
     with Replica.open(arguments.into, _provider(arguments)) as replica:
-        _go_on(arguments, replica)
+        _go_on(arguments, replica, lambda _: True)  # operators answer, and cut documents change, without a record
     return Exit.DONE
 
 
@@ -176,13 +176,15 @@ def _provider(arguments: argparse.Namespace) -> Path | HttpProvider:
     return folder
 
 
-def _go_on(arguments: argparse.Namespace, follower: LocalRepository | Replica) -> None:
+def _go_on(
+    arguments: argparse.Namespace, follower: LocalRepository | Replica, is_behind: Callable[[int], bool]
+) -> None:
     """Come to where the provider is, once or again and again, and print each position. A service that does not answer
     is asked again, unless it is once."""
     last, failing = -1, False
     while True:
         try:
-            if last < 0 or follower.provider.position() != last:
+            if last < 0 or is_behind(last):
                 position = follower.sync()
                 if position != last:
                     _say_position(position, follower.behind, arguments.json)

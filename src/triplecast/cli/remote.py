@@ -16,6 +16,7 @@ from triplecast.cli.publish import Said, match_line
 from triplecast.cli.terminal import print_json, print_text, say
 from triplecast.errors import InputError, QuerySyntaxError, ServiceRefused
 from triplecast.model.extras import how_to_install
+from triplecast.model.operators import SCHEDULE
 from triplecast.model.printable import printable_name
 from triplecast.model.publication import Reject
 
@@ -112,7 +113,7 @@ def publish(arguments: argparse.Namespace, documents: Iterable[Document | Reject
     """Publish documents one by one, and print what of their matches the token may read."""
     from triplecast.ingest import Document
 
-    if arguments.dataset or arguments.split or arguments.operators:
+    if arguments.dataset or arguments.split or arguments.operators or arguments.schedule != SCHEDULE:
         raise InputError("a service cuts no documents, and has operators of its own", "leave these options out")
     with open_client(arguments) as client:
         matches = _Matches(client, arguments.json)
