@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from time import sleep
 from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import say_unknown
 from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
-from triplecast.cli.terminal import Exit, describe_answer, describe_reject, describe_undecided
+from triplecast.cli.terminal import Exit, describe_notification, describe_reject, describe_undecided
 from triplecast.errors import InputError
 from triplecast.model.operators import NO_OPERATORS
-from triplecast.model.printable import json_line, printable, printable_name
+from triplecast.model.printable import json_line, printable
 
 if TYPE_CHECKING:
-    from triplecast.client import RemoteNotification
     from triplecast.journal import JournalFile, Rejected
-    from triplecast.outbox import Cursor, Notification, OutboxReader, UndecidedPair
+    from triplecast.outbox import Cursor, OutboxReader, UndecidedPair
 
 LOOK_EVERY = 0.5
 """Seconds between two reads with ``--follow``."""
@@ -143,7 +142,9 @@ def texts(
         yield from outbox.json_lines(place, *wanted, definitions)
     else:
         for each in outbox.notifications(place, None, *wanted, definitions):
-            yield each.cursor, printable(notification_line(each, each.recorded.firsts())) + "\n"
+            firsts = each.recorded.firsts()
+            line = describe_notification(each.sequence, each.publication, each.version, each.subscription, firsts)
+            yield each.cursor, printable(line) + "\n"
 
 
 def reject_row(rejected: Rejected) -> Row:
@@ -166,8 +167,3 @@ def undecided_row(pair: UndecidedPair) -> Row:
         f"{pair.position}  {describe_undecided(f'{pair.publication} v{pair.version}', pair.subscription, pair.reason)}"
     )
     return pair.position, row, line
-
-
-def notification_line(notification: Notification | RemoteNotification, firsts: Iterable[tuple[str, int]]) -> str:
-    shown = f"{notification.publication} v{notification.version}  {describe_answer(firsts)}"
-    return f"{notification.sequence}  {printable_name(notification.subscription)}  {shown}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
@@ -16,7 +16,7 @@ from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
 from triplecast.cli.terminal import (
     Exit,
     count_of,
-    describe_answer,
+    describe_match,
     describe_reject,
     describe_undecided,
     print_json,
@@ -66,11 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.graph is not None:
         documents = iter([name_document(list(documents), arguments.graph)])
     documents = chain([*islice(documents, 1)], documents)  # wrong paths are refused before a folder is made
-    said = Said(arguments.json)
+    said = _Said(arguments.json)
     if is_remote:
         from triplecast.cli.remote import publish
 
-        publish(arguments, documents, said)
+        for outcome in publish(arguments, documents):
+            said.add_counts(*outcome) if isinstance(outcome, tuple) else said.add_reject(outcome)
         return said.end()
     instead = "it is a run: move the files into its inbox; or a server: put them to its /documents"
     with open_engine(arguments.folder, arguments.schedule, instead) as engine:
@@ -118,7 +119,7 @@ def open_engine(folder: Path, schedule: str, instead: str) -> Iterator[Engine]:
         yield engine
 
 
-class Said:
+class _Said:
     """Prints what became of documents, and counts it."""
 
     def __init__(self, as_json: bool) -> None:
@@ -175,8 +176,4 @@ def print_match(match: Match, as_json: bool) -> None:
         row = {"publication": match.publication, "version": match.version, "subscription": match.subscription}
         print_json(row | {"change": match.change, "id": match.notification} | match.recorded.row())
     else:
-        print_text(match_line(match.publication, match.version, match.subscription, match.recorded.firsts()))
-
-
-def match_line(publication: str, version: int, subscription: str, firsts: Iterable[tuple[str, int]]) -> str:
-    return f"{publication} v{version}  {printable_name(subscription)}  {describe_answer(firsts)}"
+        print_text(describe_match(match.publication, match.version, match.subscription, match.recorded.firsts()))

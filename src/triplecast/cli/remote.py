@@ -11,9 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from triplecast.cli.inputs import say_unknown
-from triplecast.cli.notifications import notification_line
-from triplecast.cli.publish import Said, match_line
-from triplecast.cli.terminal import print_json, print_text, say
+from triplecast.cli.terminal import describe_match, describe_notification, print_json, print_text, say
 from triplecast.errors import InputError, QuerySyntaxError, ServiceRefused
 from triplecast.model.extras import how_to_install
 from triplecast.model.operators import SCHEDULE
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
 
 PAGE = 1000
 """Subscriptions of one answer."""
+Counts = tuple[int, int, int, int, int, int]
+"""Publications accepted and unchanged, removals, matches, pairs undecided and pending."""
 _ROWS = ("answer", "removed", "changed", "updated", "graph")
 _MATCH = ("publication", "version", "subscription", "change", "id")
 _REGISTERED = ("id", "registration", "ticket", "cost", "warnings", "expires")
@@ -109,31 +109,31 @@ _REQUESTS: Mapping[str, Callable[[Client, Mapping[str, Any]], dict[str, object]]
 # ---- publishing -----------------------------------------------------------------------------------------------------
 
 
-def publish(arguments: argparse.Namespace, documents: Iterable[Document | Reject], said: Said) -> None:
-    """Publish documents one by one, and print what of their matches the token may read."""
+def publish(arguments: argparse.Namespace, documents: Iterable[Document | Reject]) -> Iterator[Reject | Counts]:
+    """Publish documents one by one, and print what of their matches the token may read; yield what became of them."""
     from triplecast.ingest import Document
 
     if arguments.dataset or arguments.split or arguments.operators or arguments.schedule != SCHEDULE:
         raise InputError("a service cuts no documents, and has operators of its own", "leave these options out")
     with open_client(arguments) as client:
-        matches = _Matches(client, arguments.json)
+        matches = _PrintedMatches(client, arguments.json)
         for each in documents:
             if not isinstance(each, Document):
-                said.add_reject(each)
+                yield each
                 continue
             try:
                 receipt = client.publish(each.data, *_named(each))
             except ServiceRefused as error:
                 if error.status not in (413, 415, 422):
                     raise
-                for reject in _rejects(each, error):
-                    said.add_reject(reject)
+                yield from _rejects(each, error.problem.get("rejects") or [_whole(error)])
                 continue
             if receipt.matches:
                 last = receipt.position or 0  # a document's positions follow each other
                 first = min((row["position"] for row in receipt.publications), default=last) - receipt.removals
                 matches.print_those(range(first, last + 1))
-            _add(said, each, receipt)
+            yield from _rejects(each, receipt.rejects)
+            yield _counts(each, receipt)
 
 
 def _named(document: Document) -> tuple[str, str | None]:
@@ -149,26 +149,27 @@ def _named(document: Document) -> tuple[str, str | None]:
     return (document.media_type or media_type) if charset is None else f"{media_type}; charset={charset}", graph
 
 
-def _rejects(document: Document, error: ServiceRefused) -> Iterator[Reject]:
-    rows = error.problem.get("rejects") or [{"stage": "gate", "reason": error.what, "hint": error.mend}]
+def _whole(error: ServiceRefused) -> Mapping[str, Any]:
+    return {"stage": "gate", "reason": error.what, "hint": error.mend}
+
+
+def _rejects(document: Document, rows: Iterable[Mapping[str, Any]]) -> Iterator[Reject]:
     for row in rows:
         yield Reject(document.source, row["stage"], row["reason"], row["hint"], row.get("line"), row.get("column"))
 
 
-def _add(said: Said, document: Document, receipt: RemoteReceipt) -> None:
+def _counts(document: Document, receipt: RemoteReceipt) -> Counts:
     accepted = sum(each["outcome"] == "accepted" for each in receipt.publications)
-    unchanged = len(receipt.publications) - accepted
-    said.add_counts(accepted, unchanged, receipt.removals, receipt.matches, receipt.undecided, receipt.pending)
-    for row in receipt.rejects:
-        said.add_reject(Reject(document.source, row["stage"], row["reason"], row["hint"], row["line"], row["column"]))
     source = printable_name(document.source)
     if receipt.undecided or receipt.pending:
         say(f"{source}: {receipt.undecided} undecided, {receipt.pending} waiting for operators")
     for warning in receipt.warnings:
         say(f"{source}: note: {warning}")
+    unchanged = len(receipt.publications) - accepted
+    return accepted, unchanged, receipt.removals, receipt.matches, receipt.undecided, receipt.pending
 
 
-class _Matches:
+class _PrintedMatches:
     """Prints what documents match, from the notifications that are recorded meanwhile, as far as the token may read
     them."""
 
@@ -199,7 +200,7 @@ def _print_match(found: RemoteNotification, as_json: bool) -> None:
     if as_json:
         print_json({name: found.row[name] for name in (*_MATCH, *_ROWS) if name in found.row})
     else:
-        print_text(match_line(found.publication, found.version, found.subscription, _firsts(found)))
+        print_text(describe_match(found.publication, found.version, found.subscription, _firsts(found)))
 
 
 # ---- notifications --------------------------------------------------------------------------------------------------
@@ -216,7 +217,8 @@ def print_notifications(arguments: argparse.Namespace) -> bool:
             if arguments.json:
                 print_json(each.row)
             else:
-                print_text(notification_line(each, _firsts(each)))
+                told = (each.sequence, each.publication, each.version, each.subscription)
+                print_text(describe_notification(*told, _firsts(each)))
             printed = True
             if arguments.follow:
                 sys.stdout.flush()

@@ -54,6 +54,16 @@ def describe_answer(firsts: Iterable[tuple[str, int]]) -> str:
     return "  ".join(clip(line) + (f" (+{more} more)" if more else "") for line, more in firsts)
 
 
+def describe_match(publication: str, version: int, subscription: str, firsts: Iterable[tuple[str, int]]) -> str:
+    return f"{publication} v{version}  {printable_name(subscription)}  {describe_answer(firsts)}"
+
+
+def describe_notification(
+    sequence: int, publication: str, version: int, subscription: str, firsts: Iterable[tuple[str, int]]
+) -> str:
+    return f"{sequence}  {printable_name(subscription)}  {publication} v{version}  {describe_answer(firsts)}"
+
+
 def count_of(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
 
