@@ -12,7 +12,7 @@ import argparse
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -379,20 +379,21 @@ class Breaking(httpx.HTTPTransport):
             raise httpx.ReadError("the answer is lost")
         left = self._world.source.randrange(len(body) + 1) if chance < 0.25 else None
         self._world.seen["broken off"] += left is not None
-        return httpx.Response(response.status_code, headers=response.headers, stream=_Parts(body, left))
+        parts = [body[:left][at : at + 100] for at in range(0, len(body[:left]), 100)]
+        stream = Parts(parts, breaks=left is not None)
+        return httpx.Response(response.status_code, headers=response.headers, stream=stream)
 
 
-class _Parts(httpx.SyncByteStream):
-    """The beginning of a body, and the break."""
+class Parts(httpx.SyncByteStream):
+    """An answer as it comes, and whether it breaks off."""
 
-    def __init__(self, body: bytes, most: int | None) -> None:
-        self._body = body
-        self._most = most
+    def __init__(self, parts: Sequence[bytes], breaks: bool = False) -> None:
+        self._parts = parts
+        self._breaks = breaks
 
     def __iter__(self) -> Iterator[bytes]:
-        for first in range(0, len(self._body[: self._most]), 100):
-            yield self._body[: self._most][first : first + 100]
-        if self._most is not None:
+        yield from self._parts
+        if self._breaks:
             raise httpx.ReadError("the connection was reset")
 
 

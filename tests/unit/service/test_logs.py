@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.properties.replicas import Parts, run
 from tests.unit.service.conftest import BASE, service_of
 from tests.unit.service.served import served
 from tests.unit.service.test_access import bearer
@@ -156,12 +157,8 @@ class _Cutting(httpx.BaseTransport):
             request.method, str(request.url), headers=dict(request.headers), content=request.read()
         )
 
-        def parts() -> Iterator[bytes]:
-            yield found.content[: self.most]
-            if len(found.content) > self.most:
-                raise httpx.RemoteProtocolError("peer closed connection")
-
-        return httpx.Response(found.status_code, headers=found.headers, content=parts())
+        stream = Parts([found.content[: self.most]], breaks=len(found.content) > self.most)
+        return httpx.Response(found.status_code, headers=found.headers, stream=stream)
 
 
 def test_what_breaks_off_goes_on(tmp_path: Path, provider: Engine) -> None:
@@ -196,3 +193,31 @@ def test_a_service_that_is_another_is_named(tmp_path: Path) -> None:
     refusing = LogClient(BASE, transport=httpx.MockTransport(lambda _: httpx.Response(503)), sleep=lambda _: None)
     with pytest.raises(ServiceRefused):
         HttpProvider(BASE, client=refusing).position()
+
+
+def test_runs_of_replica_and_local_repositories_over_connections_that_break(seed: int) -> None:
+    for number in range(2):
+        run(seed, number, steps=30, over_http=True)
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_transactions_are_whole_wherever_their_text_is_cut(size: int) -> None:
+    first, second = b'H id <urn:1> .\nTX .\nA <a:s> <a:p> "TC ." <a:g> .\nTC .\n', b"TX .\nTC .\n"
+    text = first + second + b"TX .\nA <a:s>"
+    parts = [text[at : at + size] for at in range(0, len(text), size)]
+    answer = httpx.MockTransport(lambda _: httpx.Response(200, stream=Parts(parts)))
+    assert [*LogClient(BASE, transport=answer).log("log/records")] == [first, second]
+
+
+def test_a_snapshot_that_is_another_one_is_taken_from_its_beginning() -> None:
+    sent: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        if len(sent) == 1:
+            return httpx.Response(200, headers={"ETag": '"one"'}, stream=Parts([b"old "], breaks=True))
+        return httpx.Response(200, headers={"ETag": '"two"'}, stream=Parts([b"new"]))
+
+    assert LogClient(BASE, transport=httpx.MockTransport(answer)).snapshot("local-1", [1, 2]) == b"new"
+    assert (sent[1].headers["Range"], sent[1].headers["If-Range"]) == ("bytes=4-", '"one"')
+    assert sent[1].url.params.get_list("bucket") == ["1", "2"]
