@@ -1,192 +1,239 @@
-"""What local repositories and replicas follow over HTTP: a folder's log, and what an owner's subscriptions hold."""
+"""What readers follow event by event: the log of documents, and that of a subscription's notifications.
+
+A place is a `Cursor`. Of the log of documents its sequence is a journal position, and its epoch says which record that
+position has: a folder restored from a copy gives positions again.
+Methods of a log that are not `async` block, and raise `Problem` 410 for a place that it has no more.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import json
 import re
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, NamedTuple
 
-from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import Response
-from pydantic import Field
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials
+from pyoxigraph import Literal
 
-from triplecast.local import FolderProvider
-from triplecast.local.held_state import BUCKETS
-from triplecast.local.record_log import LogGap
-from triplecast.model.subscription import LONGEST_NAME, REPOSITORY, Subscription
-from triplecast.registry.requests import outcome_row
-from triplecast.service.bodies import Strict, body_of, read_body
-from triplecast.service.problems import RESPONSES, Problem
-from triplecast.service.query_worker import DESCRIPTION
-from triplecast.service.settings import ADMIN, Access
+from triplecast.ingest.media_types import N_QUADS
+from triplecast.model.events import DocumentEvent, Removal
+from triplecast.outbox import Cursor, Notification
+from triplecast.outbox.recent_rows import WantedRows
+from triplecast.service.feeds import Key, open_feed
+from triplecast.service.notification_pages import MOST_BYTES, MOST_ROWS, read_rows
+from triplecast.service.problems import Problem
 from triplecast.service.state import ServiceState, State
-from triplecast.service.tokens import CanAdmin, CanRead, CanSubscribe
+from triplecast.service.subscriptions import Ticket, find_subscription
+from triplecast.service.tokens import EVERYTHING, CanRead, allow, bearer
+from triplecast.syndication.turtle import DATE_TIME
 
-router = APIRouter(tags=["logs"], responses=RESPONSES)
-
-PATCH = "application/rdf-patch"
-PAGE_BYTES = 4 << 20
-"""Of a part of a log, after which it ends: it has one transaction more at most."""
-_RANGE = re.compile(r"bytes=([0-9]{1,18})-")
-_PATCHES: dict[str, Any] = {"content": {PATCH: {"schema": {"type": "string"}}}}
-_LOG: dict[int | str, dict[str, Any]] = {
-    200: {"description": "transactions of RDF Patch, in order", **_PATCHES},
-    410: {"description": "the log does not go on from there: a snapshot, or a new folder, is needed"},
-}
-_Result = TypeVar("_Result")
-
-Place = Annotated[int, Query(ge=0, lt=1 << 63, description="of the last transaction that is known")]
-Id = Annotated[str, Query(max_length=200, description="of that transaction")]
-Owner = Annotated[str, Path(min_length=1, max_length=200, pattern="^[^/]+$", description="of a local repository")]
-Bucket = Annotated[int, Field(ge=0, lt=BUCKETS)]
+MEMBERS = 250
+"""Sequences, or positions, of one page of members: where pages begin does not depend on what was pruned."""
+_OFFSET = re.compile(r"(\d{16})_(\d{1,19})", re.ASCII)
+_AGAIN = "begin again, and leave out what you have: identifiers stay the same"
 
 
-class HeldSubscription(Strict):
-    id: str = Field(min_length=1, max_length=LONGEST_NAME)
-    text: str = Field(min_length=1)
-    language: Literal["sparql", "rdql", "rule"] = "sparql"
-    entailment: Literal["taxonomy", "rdfs"] | None = None
+class MessagePage(NamedTuple):
+    """Some events as objects of JSON, and where the next page begins."""
+
+    messages: Sequence[str]
+    end: Cursor
+    is_last: bool
+    lost: str
+    """Why events beyond the place that was asked for are missing; empty: none is."""
 
 
-class Replacement(Strict):
-    """One whose id is among the `ended` takes its place, unless it is refused."""
+class Following(NamedTuple):
+    """The page of the next event."""
 
-    subscriptions: list[HeldSubscription] = Field([], max_length=100_000)
-    ended: list[str] = Field([], max_length=100_000, description="ids")
-
-
-@router.get("/log")
-async def read_position(state: State, access: CanRead) -> dict[str, int]:
-    """How far whoever follows can come."""
-    return {"position": await _follow(state, "", FolderProvider.position)}
+    place: Cursor
+    value: Literal
+    """What every event from there on has at least, of what orders them."""
 
 
-@router.get("/log/records", responses=_LOG, response_model=None)
-async def read_records(
-    state: State, access: CanAdmin, after: Place, id: Id, settled: Place = 0, parts: Place = 0
-) -> Response:
-    """Everything that the journal says beyond a position, all owners' subscriptions too: for replicas."""
-    return await _follow(state, "", lambda log: _part(log.records(after, id, settled, parts)))
+class EventPage(NamedTuple):
+    """The events of one page of members, whose extent never changes."""
+
+    events: Sequence[DocumentEvent] | Sequence[Notification]
+    following: Following | None
+    """None while there is no later event."""
 
 
-@router.get(
-    "/log/description",
-    responses={200: {"content": {"application/n-triples": {"schema": {"type": "string"}}}}},
-    response_model=None,
-)
-async def describe_resource(
-    state: State, access: CanRead, resource: Annotated[str, Query(min_length=1, max_length=4096)]
-) -> Response:
-    """What the documents say of an IRI, with the blank nodes that this leads to."""
-    await _follow(state, "", FolderProvider.position)  # in memory there is no log
-    return Response(await state.query(resource, DESCRIPTION), 200, media_type="application/n-triples")
+def offset_of(place: Cursor) -> str:
+    """A place as one opaque token; tokens of one log sort as their places do."""
+    return f"{place.sequence:016d}_{place.epoch}"
 
 
-@router.get("/followers/{owner}/log", responses=_LOG, response_model=None)
-async def read_changes(state: State, access: CanRead, owner: Owner, after: Place, id: Id) -> Response:
-    """What events beyond a position did to what an owner's subscriptions hold."""
-    name = _name_of(access, owner)
-    return await _follow(state, name, lambda log: _part(log.changes(name, after, id)))
+def read_offset(offset: str) -> Cursor:
+    """Raises `Problem` 400."""
+    found = _OFFSET.fullmatch(offset)
+    if found is None:
+        raise Problem(400, "this is no offset", offset[:100], "send one that this log gave, -1 or now")
+    return Cursor(int(found[2]), int(found[1]))
 
 
-@router.get(
-    "/followers/{owner}/snapshot",
-    responses={**_LOG, 206: {"description": "the rest of it, as Range asks", **_PATCHES}},
-    response_model=None,
-)
-async def read_snapshot(
+def _page_of(sequence: int) -> int:
+    """The sequence after which the page of a later one begins."""
+    return (sequence - 1) // MEMBERS * MEMBERS
+
+
+class NotificationLog:
+    """Of one registration."""
+
+    def __init__(self, state: ServiceState, subscription: str, registration: int) -> None:
+        self.registration = registration
+        self._source, self._tail = state.notifications, state.tail
+        self._wanted = WantedRows(subscription, None, registration)
+
+    def begin(self) -> Cursor:
+        return Cursor(self._source.outbox.state.epoch, 0)
+
+    def end(self) -> Cursor:
+        """Beyond the last event."""
+        state = self._source.outbox.state
+        return Cursor(state.epoch, state.sequence)
+
+    def read(self, place: Cursor) -> MessagePage:
+        """Events beyond a place, a few megabytes of them."""
+        page = read_rows(self._source, place, self._wanted, MOST_ROWS)
+        return MessagePage([row.line for row in page.rows], page.end, page.is_last, page.lost)
+
+    def first(self) -> tuple[Following | None, str | None]:
+        """The page of the first event, and when that was if those before it are gone."""
+        found = next(self._notifications(self.begin()), None)
+        if found is None:
+            return None, None
+        return _page_with(found), found.accepted_at if self._source.outbox.state.pruned else None
+
+    def members(self, place: Cursor) -> EventPage:
+        """The events beyond a place, up to the end of its page."""
+        end = self.end()
+        if place.epoch != end.epoch or place.sequence > end.sequence:
+            raise _gone(f"notifications were recorded again since {place}, or lost")
+        last, left = _page_of(place.sequence + 1) + MEMBERS, MOST_BYTES
+        taken: list[Notification] = []
+        for each in self._notifications(place):
+            if each.sequence > last:
+                return EventPage(taken, _page_with(each))
+            if left <= 0:
+                return EventPage(taken, Following(taken[-1].cursor, Literal(each.sequence)))
+            taken.append(each)
+            left -= len(each.json)
+        return EventPage(taken, None)
+
+    def _notifications(self, place: Cursor) -> Iterator[Notification]:
+        source, subscription = self._source, self._wanted.subscription
+        found = source.outbox.notifications(place, None, subscription, None, source.definitions())
+        return (each for each in found if each.registration == self.registration)
+
+    async def wait(self, place: Cursor, seconds: float) -> None:
+        """Until there may be something beyond a place, the service ends, or the `seconds` are over."""
+        await self._tail.wait(place, self._wanted, seconds)
+
+
+class DocumentLog:
+    """Of all documents: versions accepted, and documents removed; its methods do what those above do."""
+
+    registration = None
+
+    def __init__(self, state: ServiceState) -> None:
+        self._journal, self._tail = state.documents, state.tail
+
+    def begin(self) -> Cursor:
+        return self._cursor(0)
+
+    def end(self) -> Cursor:
+        return self._cursor(self._journal.head())
+
+    def read(self, place: Cursor) -> MessagePage:
+        head = self._check(place)
+        events = self._journal.documents(place.sequence, head, MOST_ROWS, MOST_BYTES)
+        reached = events[-1].position if events else head
+        is_last = self._next(reached, head) is None
+        return MessagePage([*map(_message, events)], self._cursor(head if is_last else reached), is_last, "")
+
+    def first(self) -> tuple[Following | None, str | None]:
+        found = self._next(0, self._journal.head())
+        return None if found is None else self._following(_page_of(found), found), None
+
+    def members(self, place: Cursor) -> EventPage:
+        head = self._check(place)
+        last = _page_of(place.sequence + 1) + MEMBERS
+        events = self._journal.documents(place.sequence, min(last, head), None, MOST_BYTES)
+        reached = events[-1].position if events else place.sequence
+        found = self._next(reached, head)
+        if found is None:
+            return EventPage(events, None)
+        return EventPage(events, self._following(reached if found <= last else _page_of(found), found))
+
+    def _following(self, after: int, position: int) -> Following:
+        return Following(self._cursor(after), Literal(self._journal.written_at(position), datatype=DATE_TIME))
+
+    def _next(self, after: int, head: int) -> int | None:
+        found = self._journal.next_document(after)
+        return None if found is None or found > head else found
+
+    def _check(self, place: Cursor) -> int:
+        """The end of the log."""
+        head = self._journal.head()
+        if place.sequence > head or place != self._cursor(place.sequence):
+            raise _gone(f"the record at {place.sequence} is another one")
+        return head
+
+    def _cursor(self, position: int) -> Cursor:
+        return Cursor(zlib.crc32(self._journal.mark_at(position).encode()), position)
+
+    async def wait(self, place: Cursor, seconds: float) -> None:
+        await self._tail.wait_documents(place.sequence, seconds)
+
+
+def _page_with(told: Notification) -> Following:
+    return Following(Cursor(told.cursor.epoch, _page_of(told.sequence)), Literal(told.sequence))
+
+
+Log = NotificationLog | DocumentLog
+
+
+async def _documents(state: State, access: CanRead) -> DocumentLog:
+    return DocumentLog(state)
+
+
+async def _notifications(
     request: Request,
     state: State,
-    access: CanRead,
-    owner: Owner,
-    bucket: Annotated[list[Bucket] | None, Query()] = None,
-) -> Response:
-    """All that they hold, or some buckets of it, as of the last event of its log that was read, or now."""
-    name = _name_of(access, owner)
-    body = await _follow(state, name, lambda log: log.snapshot(name, bucket))
-    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    headers = {"Cache-Control": "no-store", "ETag": tag, "Accept-Ranges": "bytes"}
-    found = _RANGE.fullmatch(request.headers.get("range", ""))
-    if found is None or int(found[1]) >= len(body) or request.headers.get("if-range", tag) != tag:
-        return Response(body, 200, headers, PATCH)
-    first = int(found[1])
-    headers["Content-Range"] = f"bytes {first}-{len(body) - 1}/{len(body)}"
-    return Response(body[first:], 206, headers, PATCH)
+    id: str,
+    key: Key = "",
+    ticket: Ticket = None,
+    sent: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)] = None,
+) -> NotificationLog:
+    """Of the live registration of an id, which its secret, its ticket or a token opens. Raises `Problem`."""
+    if key:
+        found = await state.call(partial(open_feed, state.engine, id, key))
+    else:
+        access = EVERYTHING if ticket is not None else await allow("read")(request, sent)
+        found = await state.call(partial(find_subscription, state.engine, id, access, ticket))
+    return NotificationLog(state, id, found.registration)
 
 
-@router.get("/followers/{owner}/digests", responses={410: _LOG[410]})
-async def read_digests(state: State, access: CanRead, owner: Owner) -> dict[str, str]:
-    """Of each bucket of what they hold, as of that event."""
-    name = _name_of(access, owner)
-    return {"digests": await _follow(state, name, lambda log: log.digests(name))}
+Documents = Annotated[DocumentLog, Depends(_documents)]
+Notifications = Annotated[NotificationLog, Depends(_notifications)]
 
 
-@router.get("/followers/{owner}/subscriptions")
-async def list_held(state: State, access: CanSubscribe, owner: Owner) -> dict[str, list[dict[str, str | None]]]:
-    """The live subscriptions of a local repository."""
-    name = _name_of(access, owner)
-    found = await _follow(state, "", lambda log: log.subscriptions(name))
-    start = len(name) + 1
-    rows = ((each.name[start:], each.text, each.language, each.entailment) for each in found)
-    return {"subscriptions": [dict(zip(HeldSubscription.model_fields, row, strict=True)) for row in rows]}
+def _message(event: DocumentEvent) -> str:
+    row: dict[str, object] = {
+        "position": event.position,
+        "id": event.graph,
+        "version": event.version,
+        "change": "removed" if isinstance(event, Removal) else "updated" if event.former else "created",
+        "accepted_at": event.removed_at if isinstance(event, Removal) else event.accepted_at,
+    }
+    if not isinstance(event, Removal):
+        row |= {"media_type": N_QUADS, "data": event.quads.decode()}
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
 
 
-@router.post("/followers/{owner}/subscriptions", openapi_extra=body_of(Replacement))
-async def replace_held(
-    request: Request, state: State, access: CanSubscribe, owner: Owner
-) -> dict[str, list[dict[str, Any]]]:
-    """Register subscriptions without an end, and end others, in one step."""
-    async with state.body(request, state.settings.bulk_bytes) as data:
-        wanted = read_body(Replacement, request, data, ())
-    return {"outcomes": await _follow(state, "", partial(_replace, _name_of(access, owner), wanted))}
-
-
-@router.get("/followers/{owner}/undecided")
-async def list_undecided(
-    state: State, access: CanRead, owner: Owner, after: Place = 0
-) -> dict[str, list[dict[str, Any]]]:
-    """What could not be decided of them beyond a position."""
-    name = _name_of(access, owner)
-    found = await _follow(state, "", lambda log: log.undecided(name, after))
-    return {"undecided": [each._asdict() for each in found]}
-
-
-async def _follow(state: ServiceState, owner: str, work: Callable[[FolderProvider], _Result]) -> _Result:
-    """What `work` gives of the log of an owner. Raises `Problem` 410 where that does not go on."""
-    try:
-        return await state.following.call(lambda: work(state.followers.of(owner)))
-    except LogGap:
-        mend = "take a snapshot, or replicate into a new folder"
-        raise Problem(410, "the log does not go on from there", mend=mend) from None
-
-
-def _name_of(access: Access, owner: str) -> str:
-    """Whose the subscriptions are: with a token, names are its owner's own."""
-    return owner if access.owner is None or ADMIN in access.scopes else f"{access.owner}/{owner}"
-
-
-def _replace(owner: str, wanted: Replacement, log: FolderProvider) -> list[dict[str, Any]]:
-    """Outcomes, with ids as they were sent. Raises `Problem` 404 for an id to end that the owner does not have."""
-    ended = [f"{owner}/{id}" for id in wanted.ended]
-    if ended and not {*ended} <= {each.name for each in log.subscriptions(owner)}:
-        raise Problem(404, "no live subscription has this id", mend="list them, and end those")
-    subscriptions = [
-        Subscription(f"{owner}/{each.id}", each.text, each.language, REPOSITORY, each.entailment, owner)
-        for each in wanted.subscriptions
-    ]
-    start = len(owner) + 1
-    rows = [outcome_row(each) for each in log.subscribe(owner, subscriptions, ended)]
-    return [row if "error" in row else {**row, "id": str(row["id"])[start:], "matches": []} for row in rows]
-
-
-def _part(patches: Iterator[bytes]) -> Response:
-    """The first transactions of a log."""
-    found, size = [], 0
-    for text in patches:
-        found.append(text)
-        size += len(text)
-        if size >= PAGE_BYTES:
-            break
-    return Response(b"".join(found), 200, {"Cache-Control": "no-store"}, PATCH)
+def _gone(found: str) -> Problem:
+    return Problem(410, "this place is no more", found, _AGAIN)

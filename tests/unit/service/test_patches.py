@@ -18,7 +18,7 @@ from triplecast.errors import ServiceRefused
 from triplecast.journal import JournalFile
 from triplecast.local import HttpProvider, promote
 from triplecast.local.record_log import LogGap
-from triplecast.service import logs
+from triplecast.service import patches
 from triplecast.service.tokens import add_token, read_tokens
 
 E = "https://example.org/"
@@ -74,7 +74,7 @@ def test_a_local_repository_follows_a_service_also_after_restarts(tmp_path: Path
 def test_a_replica_follows_a_service_refuses_writes_and_takes_over(
     tmp_path: Path, provider: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "PAGE_BYTES", 500)
+    monkeypatch.setattr(patches, "PAGE_BYTES", 500)
     provider.subscribe(TITLED, "titled", scope="repository", lease=3600)
     for number in range(8):
         publish(provider, f"n{number % 3}", str(number))
