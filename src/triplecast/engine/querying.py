@@ -13,7 +13,7 @@ from typing import TypeAlias
 from pyoxigraph import Triple
 
 from triplecast.errors import InputError
-from triplecast.incremental import OWED, EventAnswers, OwedAnswers, StandingQueries
+from triplecast.incremental import OWED, EventAnswers, OwedAnswers, RowsTold, StandingQueries
 from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.algebra import Term
@@ -55,7 +55,7 @@ class Querying:
         names = answer.variables
         return [{name: term for name, term in zip(names, row, strict=True) if term is not None} for row in answer.rows]
 
-    def changes(self, after: int, upto: int) -> Sequence[EventAnswers]:
+    def changes(self, after: int, upto: int) -> Sequence[EventAnswers | RowsTold]:
         """What events at positions in (`after`, `upto`] change in the answers of subscriptions of repository scope.
         Raises `StorageFault`."""
         if not self._journal.has_repository_scope:

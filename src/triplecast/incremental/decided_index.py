@@ -11,7 +11,8 @@ import numpy as np
 
 from triplecast.compile.compiled import CompiledSubscription, SubscriptionCompiler
 from triplecast.index import IndexWriter
-from triplecast.kernels.differing import Rows, differing_rows
+from triplecast.kernels.differing import NONE, Rows, differing_rows
+from triplecast.kernels.layout import I32, I64, U8
 from triplecast.kernels.views import Views
 from triplecast.match import Matcher
 from triplecast.match.answer_limit import only_rows
@@ -37,10 +38,33 @@ class RowsChanged(NamedTuple):
     after: bytes
 
 
+class AnswersChanged(NamedTuple, Generic[Key]):
+    """Answers that differ, by event and query: as rows, of which each says
+    ``text[offsets[sheet[row]]:offsets[sheet[row] + 1]]``."""
+
+    events: list[int]
+    keys: list[Key]
+    rows: I32
+    """[n, 2] the row before the event and that after it, `NONE` for none."""
+    sheet: I32
+    offsets: I64
+    text: U8
+
+    def at(self, place: int) -> RowsChanged:
+        before, after = (self._text(row) for row in self.rows[place].tolist())
+        return RowsChanged(before, after)
+
+    def _text(self, row: int) -> bytes:
+        if row == NONE:
+            return b""
+        sheet = self.sheet[row]
+        return self.text[self.offsets[sheet] : self.offsets[sheet + 1]].tobytes()
+
+
 class QueriesChanged(NamedTuple, Generic[Key]):
     """Which queries events concern, in order of events."""
 
-    changed: list[tuple[int, Key, RowsChanged]]
+    changed: list[AnswersChanged[Key]]
     """The rows differ."""
     beyond: list[tuple[int, Key]]
     """There are more rows than are told."""
@@ -138,13 +162,11 @@ class DecidedIndex(Generic[Key]):
         those before an event."""
         publication = rows.publication + np.int32(first)
         pairs = differing_rows(Rows(publication, *rows[1:]))
-        some = pairs.max(axis=1) if len(pairs) else pairs[:, 0]
-        numbers, events, text = rows.registration[some].tolist(), (publication[some] >> 1).tolist(), rows.text.tobytes()
-        starts = [*rows.offsets[rows.sheet].tolist(), 0]
-        ends = [*rows.offsets[rows.sheet + 1].tolist(), 0]  # the last is of the row `NONE`
-        for event, number, (before, after) in zip(events, numbers, pairs.tolist(), strict=True):
-            changed = RowsChanged(text[starts[before] : ends[before]], text[starts[after] : ends[after]])
-            found.changed.append((event, self._keys[number], changed))
+        if len(pairs):
+            some = pairs.max(axis=1)
+            events, numbers = (publication[some] >> 1).tolist(), rows.registration[some].tolist()
+            keys = [*map(self._keys.__getitem__, numbers)]
+            found.changed.append(AnswersChanged(events, keys, pairs, rows.sheet, rows.offsets, rows.text))
 
     def _update(self) -> None:
         if self._coming or self._ended:

@@ -25,12 +25,13 @@ from triplecast.incremental.event_answers import (
     AnswerUndecided,
     Decided,
     EventAnswers,
+    RowsTold,
     reason_of,
     rows_text,
     told_of,
     with_changed,
 )
-from triplecast.incremental.filed import Concerned, known_stars, lacks_constants, seeds_of
+from triplecast.incremental.filed import NOT_CONCERNED, Concerned, PlainRows, known_stars, lacks_constants, seeds_of
 from triplecast.incremental.owed import OwedAnswers
 from triplecast.journal import JournalFile
 from triplecast.languages import fill
@@ -100,9 +101,9 @@ class StandingQueries:
         """Up to here answers are known."""
         return self._told
 
-    def follow(self, upto: int) -> Iterator[EventAnswers]:
-        """The events up to a position, in order, that change an answer or leave one undecided. Raises `StorageFault`;
-        what was not taken from it is given again by others that follow from where it was told."""
+    def follow(self, upto: int) -> Iterator[EventAnswers | RowsTold]:
+        """What events up to a position change in answers, or leave undecided. Raises `StorageFault`; what was not taken
+        from it is given again by others that follow from where it was told."""
         changes = self._journal.registry_changes(self._told, upto)
         coming = {int(each.id): each for each in changes.added if each.subscription.scope == REPOSITORY}
         resyncs = dict(self._journal.resyncs(self._told, upto))
@@ -148,10 +149,12 @@ class StandingQueries:
         standing = _Standing(int(registration.id), compiled, query, graph, registration.subscription.key)
         self._live[standing.number] = standing
         graph.live.add(standing.number)
-        graph.filed.add(standing.number, compiled, query, registration.subscription)
+        is_rule = registration.subscription.language == RULE
+        plain = not is_rule and not compiled.template.updates
+        graph.filed.add(standing.number, compiled, query, registration.subscription, plain)
         if query.every or query.documents:
             self._anytime.add(standing.number)
-        if registration.subscription.language == RULE:
+        if is_rule:
             graph.rules.add(standing.number, compiled, query)
         return standing
 
@@ -229,17 +232,20 @@ class StandingQueries:
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
-    def _answers(self, events: Sequence[Event]) -> Iterator[EventAnswers]:
-        """Take events in which the same queries are live; how each of them changes the answers."""
+    def _answers(self, events: Sequence[Event]) -> Iterator[EventAnswers | RowsTold]:
+        """Take events in which the same queries are live; how they change the answers."""
         changes = self._repository.take(events)
         strong = [self._note(event) for event in events]
-        found = [self._answers_of(graph, events, changes, strong) for _, graph in sorted(self._graphs.items())]
-        for place, event in enumerate(events):
-            decided = sorted(pair for of_graph in found for pair in of_graph[place].items())
+        plain: list[PlainRows] = []
+        found = [self._answers_of(graph, events, changes, strong, plain) for _, graph in sorted(self._graphs.items())]
+        for place in sorted(set[int]().union(*found)):
+            decided = sorted(pair for of_graph in found for pair in of_graph.get(place, {}).items())
             told = [self._live[number].hears(each) for number, (changed, _) in decided for each in changed]
             undecided = [each for _, (_, unsure) in decided for each in unsure]
             if told or undecided:
-                yield EventAnswers(*self._name_of(event), told, undecided)
+                yield EventAnswers(*self._name_of(events[place]), told, undecided)
+        for rows in plain:
+            yield RowsTold.of(rows, {place: self._name_of(events[place]) for place in {*rows.events}})
 
     def _note(self, event: Event) -> Collection[str]:
         """Take what an event says of classes and properties; return those whose references are strong after it."""
@@ -250,30 +256,44 @@ class StandingQueries:
         return self._strong
 
     def _answers_of(
-        self, graph: AskedGraph, events: Sequence[Event], changes: Changes, strong: Sequence[Collection[str]]
-    ) -> Sequence[dict[int, Decided]]:
-        """What each event does to the answers from one graph, by registration."""
+        self,
+        graph: AskedGraph,
+        events: Sequence[Event],
+        changes: Changes,
+        strong: Sequence[Collection[str]],
+        plain: list[PlainRows],
+    ) -> dict[int, dict[int, Decided]]:
+        """What each event does to the answers from one graph, by its number and by registration, but for `plain` rows,
+        which are added there."""
         was_too_large = graph.too_large
         own = graph.take(events, changes, self._taxonomy)
-        found = graph.filed.find(graph.store, own)
+        apart = not (self.owed.since or was_too_large or graph.too_large)
+        found, rows = graph.filed.find(graph.store, own, apart)
+        plain += rows
         held = graph.rules.find(graph.store, own, strong)
         states = graph.states(len(events))
-        answers: list[dict[int, Decided]] = [{} for _ in events]
+        is_quiet = not (self._anytime or any(isinstance(each, TaxonomyVersion) for each in events))
+        is_quiet = is_quiet and graph.too_large == was_too_large
+        answers: dict[int, dict[int, Decided]] = {}
         for place in range(len(events) - 1, -1, -1):  # a store goes back, and not forth
-            states.go_to(place)
-            concerned = self._concerned(graph, events[place], changes.touch(place) or own.touch(place), found[place])
+            event, known_of = events[place], found[place]
+            if is_quiet and known_of is NOT_CONCERNED and held[place] is NOTHING_HELD:
+                continue
+            concerned = self._concerned(graph, event, changes.touch(place) or own.touch(place), known_of)
             if graph.too_large != was_too_large:
                 concerned = dict.fromkeys(graph.live)
+            states.go_to(place)
+            decided = answers[place] = {}
             for number, known in concerned.items():
                 standing = self._live[number]
                 if graph.too_large:
-                    answers[place][number] = [], [AnswerUndecided(number, TOO_LARGE)]
+                    decided[number] = [], [AnswerUndecided(number, TOO_LARGE)]
                 elif number in self.owed:
-                    answers[place][number] = self._make_up(standing)
+                    decided[number] = self._make_up(standing)
                 else:
-                    answers[place][number] = self._decide(standing, known, states)
+                    decided[number] = self._decide(standing, known, states)
             if held[place] is not NOTHING_HELD and not graph.too_large:
-                self._add_changed(graph, held[place], answers[place], states)
+                self._add_changed(graph, held[place], decided, states)
         self._note_owed(graph, events, answers, states)
         return answers
 
@@ -296,19 +316,20 @@ class StandingQueries:
     # ---- what is owed -----------------------------------------------------------------------------------------------
 
     def _note_owed(
-        self, graph: AskedGraph, events: Sequence[Event], answers: list[dict[int, Decided]], states: RunStates
+        self, graph: AskedGraph, events: Sequence[Event], answers: dict[int, dict[int, Decided]], states: RunStates
     ) -> None:
         """Note which answers are decided again, and from which events others are owed. Those that were left undecided
         among several events are made up for among these."""
         since: dict[int, int] = {}
-        for place, event in enumerate(events):
-            for number, (_, unsure) in answers[place].items():
+        for place, decisions in sorted(answers.items()):
+            event = events[place]
+            for number, (_, unsure) in decisions.items():
                 first = since.get(number)
                 if first is not None:
                     two, standing = states.between(first, place), self._live[number]
                     decided = self._decide(standing, None, two)
                     decided = self._with_all_changed(standing, decided, graph.store.change(first, place), two.after)
-                    answers[place][number] = decided
+                    decisions[number] = decided
                     if not decided[1]:
                         del since[number]
                 elif not unsure:
