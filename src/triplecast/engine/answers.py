@@ -11,7 +11,7 @@ from triplecast.incremental import AnswerChanged, EventAnswers, RowsTold
 from triplecast.kernels.render import join_sheets
 from triplecast.model.match import CHANGE_NUMBER, changed_bindings
 from triplecast.model.open_rows import PairReason
-from triplecast.outbox.batch import NOTHING, OutboxBatch, OutboxRow, PublicationName
+from triplecast.outbox.batch import OutboxBatch, OutboxRow
 from triplecast.telling.conditions import hold_to_conditions
 from triplecast.telling.rows import changed_text, pair_updates
 
@@ -23,34 +23,27 @@ _ONE_SIDED = np.array(
 
 def answers_batch(answers: Sequence[EventAnswers | RowsTold]) -> OutboxBatch:
     """All that is told of events, in order of position."""
-    if not answers:
-        return NOTHING
     events = [each for each in answers if isinstance(each, EventAnswers)]
-    return OutboxBatch.merged(
-        [_batch_of(events), *(_rows_told(each) for each in answers if isinstance(each, RowsTold))]
-    )
+    batches = [_rows_told(each) for each in answers if isinstance(each, RowsTold)]
+    return OutboxBatch.merged([_batch_of(events), *batches] if events else batches)
 
 
 def _rows_told(told: RowsTold) -> OutboxBatch:
-    places = [*told.names]
-    number = dict(zip(places, range(len(places)), strict=True))
-    names = [PublicationName(*told.names[each][0][:4]) for each in places]
-    event = np.fromiter(map(number.__getitem__, told.events), np.int64, len(told.events))
-    by_removal = np.array([told.names[each][1] for each in places], np.int64)[event]
-    position = np.array([each.position for each in names], np.int64)[event]
-    registration = np.array(told.registrations, np.int64)
-    order = np.lexsort((registration, position))
-    return OutboxBatch(
-        tuple(sorted(names)),
-        position[order],
-        registration[order],
-        _ONE_SIDED[told.gone.astype(np.int64), by_removal][order],
-        *join_sheets([(told.sheet[order], told.offsets, told.text)]),
-    )
+    places = {each: place for place, each in enumerate(told.names)}
+    names = tuple(name for name, _ in told.names.values())
+    event = np.array([places[each] for each in told.events], np.int64)
+    by_removal = np.array([removal for _, removal in told.names.values()], np.int64)
+    position = np.array([name.position for name in names], np.int64)[event]
+    registration, sheet = np.array(told.registrations, np.int64), told.sheet
+    change = _ONE_SIDED[told.gone.astype(np.int64), by_removal[event]]
+    if len(registration) > 1:
+        order = np.lexsort((registration, position))
+        position, registration, sheet, change = position[order], registration[order], sheet[order], change[order]
+    return OutboxBatch(names, position, registration, change, *join_sheets([(sheet, told.offsets, told.text)]))
 
 
 def _batch_of(answers: Sequence[EventAnswers]) -> OutboxBatch:
-    names = {int(event.name.position): PublicationName(*event.name[:4]) for event in answers}
+    names = {event.name.position: event.name for event in answers}
     rows = [
         OutboxRow(event.name.position, each.registration, *_told(each, event.removal))
         for event in answers

@@ -11,7 +11,8 @@ import numpy as np
 
 from triplecast.compile.compiled import CompiledSubscription, SubscriptionCompiler
 from triplecast.index import IndexWriter
-from triplecast.kernels.differing import NONE, Rows, differing_rows
+from triplecast.kernels.changed import TOO_MANY, UNSAID
+from triplecast.kernels.differing import NONE, Rows, differing_answers
 from triplecast.kernels.layout import I32, I64, U8
 from triplecast.kernels.views import Views
 from triplecast.match import Matcher
@@ -21,6 +22,7 @@ from triplecast.model.match import MatchedBatch, MatchRows, MatchStats
 from triplecast.model.open_rows import NO_OPEN_ROWS
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.repository.store import Store
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -39,26 +41,20 @@ class RowsChanged(NamedTuple):
 
 
 class AnswersChanged(NamedTuple, Generic[Key]):
-    """Answers that differ, by event and query: as rows, of which each says
-    ``text[offsets[sheet[row]]:offsets[sheet[row] + 1]]``."""
+    """Answers that differ, by event and query, as sheets: each says ``text[offsets[sheet]:offsets[sheet + 1]]``."""
 
     events: list[int]
     keys: list[Key]
-    rows: I32
-    """[n, 2] the row before the event and that after it, `NONE` for none."""
-    sheet: I32
+    sheets: I32
+    """[n, 2] the sheet before the event and that after it, `NONE` for none."""
     offsets: I64
     text: U8
 
     def at(self, place: int) -> RowsChanged:
-        before, after = (self._text(row) for row in self.rows[place].tolist())
-        return RowsChanged(before, after)
+        return RowsChanged(*map(self._text, self.sheets[place].tolist()))
 
-    def _text(self, row: int) -> bytes:
-        if row == NONE:
-            return b""
-        sheet = self.sheet[row]
-        return self.text[self.offsets[sheet] : self.offsets[sheet + 1]].tobytes()
+    def _text(self, sheet: int) -> bytes:
+        return b"" if sheet == NONE else self.text[self.offsets[sheet] : self.offsets[sheet + 1]].tobytes()
 
 
 class QueriesChanged(NamedTuple, Generic[Key]):
@@ -114,9 +110,26 @@ class DecidedIndex(Generic[Key]):
         if self._coming.pop(number, None) is None:
             self._ended.append(number)
 
-    def changed(self, views: Views) -> QueriesChanged[Key]:
-        """The queries that differ between the two views of each event, as `view_subjects` makes them."""
+    def changed(self, store: Store, keys: I64, most: int) -> QueriesChanged[Key] | None:
+        """The queries that differ between all triples of subjects before an event and after it, by `keys` as
+        `Store.view` takes them; None where that gives None."""
         self._update()
+        found = QueriesChanged[Key]([], [])
+        if not self._keys:
+            return found
+        for segment in self._index.snapshot().segments:
+            state, *answers = self._matcher.changed_at_once(segment, store.changed, keys, most)
+            if state == TOO_MANY:
+                return None
+            if state == UNSAID:
+                return self._changed_in_pieces(store, keys, most)
+            self._note(found, segment.tables.registrations[answers[1]], *answers)
+        return found
+
+    def _changed_in_pieces(self, store: Store, keys: I64, most: int) -> QueriesChanged[Key] | None:
+        views = store.view(keys, most)
+        if views is None:
+            return None
         found = QueriesChanged[Key]([], [])
         before: MatchRows | None = None
         for first, matched in self._match(views):
@@ -133,7 +146,8 @@ class DecidedIndex(Generic[Key]):
                 before = only_rows(rows, rows.publication == last)
                 before = before._replace(publication=np.zeros_like(before.publication))
                 rows = only_rows(rows, rows.publication < last)
-            self._compare(first, rows, found)
+            events, numbers, *answers = differing_answers(Rows(rows.publication + np.int32(first), *rows[1:]))
+            self._note(found, numbers, events, numbers, *answers)
         return found
 
     def found_after(self, views: Views) -> QueriesFound[Key]:
@@ -157,16 +171,16 @@ class DecidedIndex(Generic[Key]):
         states = _states(1 << many.bit_length())[:many]
         return self._matcher.match_views(self._index.snapshot(), views, states)
 
-    def _compare(self, first: int, rows: MatchRows, found: QueriesChanged[Key]) -> None:
-        """Compare the states of events, where publication 0 of the rows is state number `first`, or a later one of
-        those before an event."""
-        publication = rows.publication + np.int32(first)
-        pairs = differing_rows(Rows(publication, *rows[1:]))
-        if len(pairs):
-            some = pairs.max(axis=1)
-            events, numbers = (publication[some] >> 1).tolist(), rows.registration[some].tolist()
-            keys = [*map(self._keys.__getitem__, numbers)]
-            found.changed.append(AnswersChanged(events, keys, pairs, rows.sheet, rows.offsets, rows.text))
+    def _note(
+        self, found: QueriesChanged[Key], numbers: I64, events: I32, _: I64, sheets: I32, offsets: I64, text: U8
+    ) -> None:
+        """Note answers that differ of the queries with some numbers, but for those that have ended."""
+        keys = [*map(self._keys.get, numbers.tolist())]
+        if None in keys:
+            lives = np.array([key is not None for key in keys], np.bool_)
+            keys, events, sheets = [key for key in keys if key is not None], events[lives], sheets[lives]
+        if keys:
+            found.changed.append(AnswersChanged(events.tolist(), keys, sheets, offsets, text))
 
     def _update(self) -> None:
         if self._coming or self._ended:

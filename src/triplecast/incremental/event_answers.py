@@ -20,7 +20,7 @@ from triplecast.kernels.differing import NONE
 from triplecast.kernels.layout import I32, I64, U8
 from triplecast.model.algebra import Expression, Query, from_ntriples
 from triplecast.model.match import TOO_LONG
-from triplecast.model.publication import Publication
+from triplecast.outbox.batch import PublicationName
 from triplecast.repository.held import HELD_TRIPLES
 from triplecast.repository.stored_graphs import Source
 from triplecast.taxonomy import EntailmentTooLarge
@@ -55,8 +55,8 @@ Decided: TypeAlias = tuple[list[AnswerChanged], list[AnswerUndecided]]
 class EventAnswers(NamedTuple):
     """What one event did to all answers, by registration."""
 
-    name: Publication
-    """What notifications call it: the version that came or went, or the repository as a subscription found it."""
+    name: PublicationName
+    """The version that came or went, or the repository as a subscription found it."""
     removal: bool
     changed: Sequence[AnswerChanged]
     undecided: Sequence[AnswerUndecided]
@@ -66,8 +66,8 @@ class RowsTold(NamedTuple):
     """What events of a run did to answers of which the index has the rows: they came, or went, and `EventAnswers` say
     nothing of them. Row i says ``text[offsets[sheet[i]]:offsets[sheet[i] + 1]]``."""
 
-    names: Mapping[int, tuple[Publication, bool]]
-    """As `EventAnswers` calls the events, by their number in the run."""
+    names: Mapping[int, tuple[PublicationName, bool]]
+    """As `EventAnswers` calls the events, by their number in the run, ascending."""
     events: Sequence[int]
     registrations: Sequence[int]
     gone: NDArray[np.bool_]
@@ -76,11 +76,10 @@ class RowsTold(NamedTuple):
     text: U8
 
     @classmethod
-    def of(cls, rows: PlainRows, names: Mapping[int, tuple[Publication, bool]]) -> RowsTold:
-        found = rows.of
-        before, after = found.rows[rows.places].T
-        sheet = found.sheet[np.maximum(before, after)]
-        return cls(names, rows.events, rows.registrations, after == NONE, sheet, found.offsets, found.text)
+    def of(cls, rows: PlainRows, names: Mapping[int, tuple[PublicationName, bool]]) -> RowsTold:
+        before, after = rows.of.sheets[rows.places].T
+        sheets = np.maximum(before, after)
+        return cls(names, rows.events, rows.registrations, after == NONE, sheets, rows.of.offsets, rows.of.text)
 
 
 def rows_text(rows: Counter[tuple[tuple[str, str], ...]]) -> bytes:

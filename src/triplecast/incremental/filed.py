@@ -207,22 +207,21 @@ class FiledQueries:
     def _find(self, store: Store, keys: I64) -> _Found | None:
         """What events concern that touch these subjects (`pack`); None where they are too much together."""
         found = _Found()
-        views = store.view(keys, ROWS_AT_ONCE)
-        if views is None:
+        changed = self.index.changed(store, keys, ROWS_AT_ONCE)
+        if changed is None:
             return None
-        changed = self.index.changed(views)
         nodes = self._of_stars(changed, found)
         concerned = keys if self._single else _of_events(keys, set[int]().union(*nodes.values()))
         around = self._around(nodes, keys, concerned, store, found)
         if around is None:
             return None
-        wider = {*(np.setdiff1d(around, concerned, True) >> 32).tolist()} if len(around) > len(concerned) else set()
+        wider = _wider(around, concerned) if len(around) > len(concerned) else set()
         self._note_answers(changed, wider, False, found)
         if wider:
-            views = store.view(_of_events(around, wider), ROWS_AT_ONCE)
-            if views is None:
+            widely = self.index.changed(store, _of_events(around, wider), ROWS_AT_ONCE)
+            if widely is None:
                 return None
-            self._note_answers(self.index.changed(views), wider, True, found)
+            self._note_answers(widely, wider, True, found)
         if any(each.unsure for each in found.events.values()):
             _note_rows_of_stars(changed, found)
         return found
@@ -231,7 +230,7 @@ class FiledQueries:
         """The subjects of which a triple changed that some star may have, by event."""
         predicates = {*changes.timeline.rows[:, 1].tolist()}
         if not self._predicates[None]:
-            predicates = {id for id in predicates if self._predicates[store.bank.term(id).decode()]}
+            predicates = {id for id in predicates if self._predicates[store.text(id)]}
         if not predicates:
             return NO_KEYS
         return touched_subjects(changes.timeline, np.array([*predicates], np.int32))
@@ -264,7 +263,7 @@ class FiledQueries:
         """Note the changed answers of events that are among some, or of all others."""
         for answers in changed.changed:
             plain = PlainRows(answers, [], [], [])
-            one_sided = answers.rows.min(axis=1).tolist()
+            one_sided = answers.sheets.min(axis=1).tolist()
             for place, (event, key) in enumerate(zip(answers.events, answers.keys, strict=True)):
                 if isinstance(key, int) and (event in events) is within:
                     if one_sided[place] == NONE and key in self._plain:
@@ -295,7 +294,7 @@ class FiledQueries:
             reached = neighbours(group.graph, group.constants, owner.place, of_node, store, KEYS_AT_ONCE)
             if reached is None:
                 return None
-            around += reached.keys
+            around.append(reached.keys)
             for event in reached.beyond:
                 found.events[event].unsure |= group.members
         return concerned if len(around) == 1 else distinct(np.concatenate(around))
@@ -316,6 +315,13 @@ def _note_rows_of_stars(changed: QueriesChanged[StarKey | int], found: _Found) -
     for event, key in changed.beyond:
         if isinstance(key, bytes):
             found.events[event].star_rows[key] = None
+
+
+def _wider(around: I64, concerned: I64) -> set[int]:
+    """The events of which there are more keys around than concerned, which are among them."""
+    more = np.bincount(around >> 32)
+    some = np.bincount(concerned >> 32, minlength=len(more))
+    return {*np.flatnonzero(more > some).tolist()}
 
 
 def _of_events(keys: I64, events: set[int]) -> I64:

@@ -41,6 +41,7 @@ from triplecast.model.entailment import Entailment
 from triplecast.model.events import Event, Removal, SchemaVersion, TaxonomyVersion
 from triplecast.model.publication import DOCUMENTS, TAXONOMY, Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
+from triplecast.outbox.batch import PublicationName
 from triplecast.repository import Repository
 from triplecast.repository.changes import Change, Changes
 from triplecast.repository.stored_graphs import Source
@@ -245,7 +246,7 @@ class StandingQueries:
             if told or undecided:
                 yield EventAnswers(*self._name_of(events[place]), told, undecided)
         for rows in plain:
-            yield RowsTold.of(rows, {place: self._name_of(events[place]) for place in {*rows.events}})
+            yield RowsTold.of(rows, {place: self._name_of(events[place]) for place in sorted({*rows.events})})
 
     def _note(self, event: Event) -> Collection[str]:
         """Take what an event says of classes and properties; return those whose references are strong after it."""
@@ -383,16 +384,16 @@ class StandingQueries:
 
     # ---- one answer -------------------------------------------------------------------------------------------------
 
-    def _name_of(self, event: Event) -> tuple[Publication, bool]:
+    def _name_of(self, event: Event) -> tuple[PublicationName, bool]:
         """What notifications call an event, and whether it is a removal."""
         if isinstance(event, Publication):
-            return event._replace(quads=b""), False
+            return PublicationName(*event[:4]), False
         if isinstance(event, Removal):
-            return Publication(event.position, event.graph, event.version, event.removed_at, b""), True
+            return PublicationName(event.position, event.graph, event.version, event.removed_at), True
         return self._name_at(event.position, TAXONOMY, event.position), False
 
-    def _name_at(self, position: int, name: str, version: int) -> Publication:
-        return Publication(Position(position), name, version, self._journal.written_at(position), b"")
+    def _name_at(self, position: int, name: str, version: int) -> PublicationName:
+        return PublicationName(position, name, version, self._journal.written_at(position))
 
     def _decide(self, standing: _Standing, found: Concerned | None, states: States) -> Decided:
         """By what an answer differs between two states, of which it is known whom the change concerns, or not."""
