@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from triplecast.incremental import AnswerChanged, EventAnswers, RowsTold
+from triplecast.kernels.differing import NONE
 from triplecast.kernels.render import join_sheets
 from triplecast.model.match import CHANGE_NUMBER, changed_bindings
 from triplecast.model.open_rows import PairReason
@@ -29,17 +30,14 @@ def answers_batch(answers: Sequence[EventAnswers | RowsTold]) -> OutboxBatch:
 
 
 def _rows_told(told: RowsTold) -> OutboxBatch:
-    places = {each: place for place, each in enumerate(told.names)}
     names = tuple(name for name, _ in told.names.values())
-    event = np.array([places[each] for each in told.events], np.int64)
-    by_removal = np.array([removal for _, removal in told.names.values()], np.int64)
+    event = np.searchsorted(np.array([*told.names], np.int32), told.rows.events)
+    by_removal = np.array([removal for _, removal in told.names.values()], np.int64)[event]
     position = np.array([name.position for name in names], np.int64)[event]
-    registration, sheet = np.array(told.registrations, np.int64), told.sheet
-    change = _ONE_SIDED[told.gone.astype(np.int64), by_removal[event]]
-    if len(registration) > 1:
-        order = np.lexsort((registration, position))
-        position, registration, sheet, change = position[order], registration[order], sheet[order], change[order]
-    return OutboxBatch(names, position, registration, change, *join_sheets([(sheet, told.offsets, told.text)]))
+    before, after = told.rows.sheets.T
+    change = _ONE_SIDED[(after == NONE).astype(np.int64), by_removal]
+    sheets = join_sheets([(np.maximum(before, after), told.rows.offsets, told.rows.text)])
+    return OutboxBatch(names, position, told.rows.registrations, change, *sheets)
 
 
 def _batch_of(answers: Sequence[EventAnswers]) -> OutboxBatch:

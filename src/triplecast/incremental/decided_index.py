@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triplecast.compile.compiled import CompiledSubscription, SubscriptionCompiler
 from triplecast.index import IndexWriter
@@ -31,6 +32,7 @@ _NOW = Position(1 << 61)
 _ENDED = Position(_NOW - 1)
 _ANY = Subscription("query", "ASK {}")
 _UPDATED_AT_ONCE = 100_000
+_LEAST = 64
 
 
 class RowsChanged(NamedTuple):
@@ -57,11 +59,30 @@ class AnswersChanged(NamedTuple, Generic[Key]):
         return b"" if sheet == NONE else self.text[self.offsets[sheet] : self.offsets[sheet + 1]].tobytes()
 
 
+class PlainRows(NamedTuple):
+    """Answers that gain rows or lose some, and are told as the index has them, by event and registration: in sheets as
+    `AnswersChanged` has them, one of two."""
+
+    events: I32
+    registrations: I64
+    sheets: I32
+    offsets: I64
+    text: U8
+
+    def only(self, kept: NDArray[np.bool_]) -> PlainRows:
+        return PlainRows(self.events[kept], self.registrations[kept], self.sheets[kept], self.offsets, self.text)
+
+    def answers(self) -> AnswersChanged[int]:
+        columns = self.events.tolist(), self.registrations.tolist()
+        return AnswersChanged(*columns, self.sheets, self.offsets, self.text)
+
+
 class QueriesChanged(NamedTuple, Generic[Key]):
     """Which queries events concern, in order of events."""
 
+    plain: list[PlainRows]
     changed: list[AnswersChanged[Key]]
-    """The rows differ."""
+    """Others of which the rows differ."""
     beyond: list[tuple[int, Key]]
     """There are more rows than are told."""
 
@@ -88,13 +109,19 @@ class DecidedIndex(Generic[Key]):
         self._written: dict[int, Subscription] = {}
         """Of those that are coming."""
         self._ended: list[int] = []
+        self._plain: I64 = np.full(_LEAST, NONE, np.int64)
+        """By number the registration of which the rows are told as they are; `NONE` for others."""
 
     def __contains__(self, key: Key) -> bool:
         return key in self._numbers
 
-    def add(self, key: Key, compiled: CompiledSubscription, written: Subscription = _ANY) -> None:
-        """`written`: what a query was compiled of whose rows the index does not have as they are."""
+    def add(self, key: Key, compiled: CompiledSubscription, written: Subscription = _ANY, plain: int = NONE) -> None:
+        """`written`: what a query was compiled of whose rows the index does not have as they are; `plain`: under which
+        registration they are told as they are. Registrations come in order."""
         self._last += 1
+        if self._last >= len(self._plain):
+            self._plain = np.concatenate([self._plain, np.full(len(self._plain), NONE, np.int64)])
+        self._plain[self._last] = plain
         self._numbers[key] = self._last
         self._keys[self._last] = key
         self._coming[self._last] = compiled
@@ -107,6 +134,7 @@ class DecidedIndex(Generic[Key]):
         number = self._numbers.pop(key)
         del self._keys[number]
         self._written.pop(number, None)
+        self._plain[number] = NONE
         if self._coming.pop(number, None) is None:
             self._ended.append(number)
 
@@ -114,7 +142,7 @@ class DecidedIndex(Generic[Key]):
         """The queries that differ between all triples of subjects before an event and after it, by `keys` as
         `Store.view` takes them; None where that gives None."""
         self._update()
-        found = QueriesChanged[Key]([], [])
+        found = QueriesChanged[Key]([], [], [])
         if not self._keys:
             return found
         for segment in self._index.snapshot().segments:
@@ -130,7 +158,7 @@ class DecidedIndex(Generic[Key]):
         views = store.view(keys, most)
         if views is None:
             return None
-        found = QueriesChanged[Key]([], [])
+        found = QueriesChanged[Key]([], [], [])
         before: MatchRows | None = None
         for first, matched in self._match(views):
             found.beyond.extend(
@@ -175,6 +203,14 @@ class DecidedIndex(Generic[Key]):
         self, found: QueriesChanged[Key], numbers: I64, events: I32, _: I64, sheets: I32, offsets: I64, text: U8
     ) -> None:
         """Note answers that differ of the queries with some numbers, but for those that have ended."""
+        plain = self._plain[numbers]
+        told = plain != NONE
+        if told.any():
+            told &= sheets.min(axis=1) == NONE
+            found.plain.append(PlainRows(events, plain, sheets, offsets, text).only(told))
+            if told.all():
+                return
+            numbers, events, sheets = numbers[~told], events[~told], sheets[~told]
         keys = [*map(self._keys.get, numbers.tolist())]
         if None in keys:
             lives = np.array([key is not None for key in keys], np.bool_)

@@ -7,17 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from triplecast.evaluate.budget import Budget, BudgetExceeded
 from triplecast.incremental.asked_graph import MOST_HELD
 from triplecast.incremental.changed_resources import MOST_REACHED
-from triplecast.incremental.decided_index import rows_of
+from triplecast.incremental.decided_index import PlainRows, rows_of
 from triplecast.incremental.difference import AnswerChange, AnswerRow, change_text, rows_among
-from triplecast.incremental.filed import PlainRows
-from triplecast.kernels.differing import NONE
-from triplecast.kernels.layout import I32, I64, U8
 from triplecast.model.algebra import Expression, Query, from_ntriples
 from triplecast.model.match import TOO_LONG
 from triplecast.outbox.batch import PublicationName
@@ -63,23 +57,11 @@ class EventAnswers(NamedTuple):
 
 
 class RowsTold(NamedTuple):
-    """What events of a run did to answers of which the index has the rows: they came, or went, and `EventAnswers` say
-    nothing of them. Row i says ``text[offsets[sheet[i]]:offsets[sheet[i] + 1]]``."""
+    """What events of a run did to answers of which the index has the rows; `EventAnswers` say nothing of them."""
 
+    rows: PlainRows
     names: Mapping[int, tuple[PublicationName, bool]]
     """As `EventAnswers` calls the events, by their number in the run, ascending."""
-    events: Sequence[int]
-    registrations: Sequence[int]
-    gone: NDArray[np.bool_]
-    sheet: I32
-    offsets: I64
-    text: U8
-
-    @classmethod
-    def of(cls, rows: PlainRows, names: Mapping[int, tuple[PublicationName, bool]]) -> RowsTold:
-        before, after = rows.of.sheets[rows.places].T
-        sheets = np.maximum(before, after)
-        return cls(names, rows.events, rows.registrations, after == NONE, sheets, rows.of.offsets, rows.of.text)
 
 
 def rows_text(rows: Counter[tuple[tuple[str, str], ...]]) -> bytes:

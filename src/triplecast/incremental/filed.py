@@ -15,7 +15,7 @@ import numpy as np
 
 from triplecast.compile.compiled import CompiledSubscription
 from triplecast.incremental.compiled import StandingQuery, StandingStar, as_asked
-from triplecast.incremental.decided_index import AnswersChanged, DecidedIndex, QueriesChanged, RowsChanged, rows_of
+from triplecast.incremental.decided_index import DecidedIndex, PlainRows, QueriesChanged, RowsChanged, rows_of
 from triplecast.incremental.neighbours import JoinGraph, neighbours
 from triplecast.incremental.restriction import Seeds
 from triplecast.kernels.differing import NONE
@@ -66,15 +66,6 @@ class _FoundOfEvent:
         return Concerned(self.rows, self.stars, self.unsure, self.star_rows)
 
 
-class PlainRows(NamedTuple):
-    """Rows that are told as they are, of registrations: on one side of an event each."""
-
-    of: AnswersChanged[StarKey | int]
-    places: list[int]
-    events: list[int]
-    registrations: list[int]
-
-
 class _Found:
     """What was found of several events."""
 
@@ -120,8 +111,6 @@ class FiledQueries:
         """How many queries have each in a star; None: a variable."""
         self._single = 0
         """How many queries are decided in one subject alone: those need no star."""
-        self._plain: set[int] = set()
-        """The registrations whose answers are told as the index has them."""
 
     def add(
         self,
@@ -133,13 +122,12 @@ class FiledQueries:
     ) -> None:
         """`plain`: its rows are told as the index has them."""
         if query.graph is not None:
-            self.index.add(registration, as_asked(compiled), written)
+            told_as = registration if plain and not query.recounted else NONE
+            self.index.add(registration, as_asked(compiled), written, told_as)
             group = self._groups.get(query.group)
             if group is None:
                 group = self._groups[query.group] = _Group(query.graph, compiled.constants)
             group.members.add(registration)
-            if plain and not query.recounted:
-                self._plain.add(registration)
         self._predicates.update(query.predicates)
         self._single += query.is_single
         for owner, star in self._owners_of(registration, query):
@@ -167,7 +155,6 @@ class FiledQueries:
                 del self._owners[key]
                 self.index.remove(key)
         if query.graph is not None:
-            self._plain.discard(registration)
             self.index.remove(registration)
             group = self._groups[query.group]
             group.members.remove(registration)
@@ -196,11 +183,11 @@ class FiledQueries:
             for event, each in found.events.items():
                 concerned[event] = each.freeze()
         if not apart or any(each.unsure for each in concerned):
-            for rows in plain:
-                for place, event, registration in zip(rows.places, rows.events, rows.registrations, strict=True):
+            for answers in (each.answers() for each in plain):
+                for place, (event, registration) in enumerate(zip(answers.events, answers.keys, strict=True)):
                     if concerned[event] is NOT_CONCERNED:
                         concerned[event] = _FoundOfEvent().freeze()
-                    concerned[event].rows[registration] = rows.of.at(place)
+                    concerned[event].rows[registration] = answers.at(place)
             return concerned, []
         return concerned, plain
 
@@ -261,19 +248,12 @@ class FiledQueries:
         self, changed: QueriesChanged[StarKey | int], events: Collection[int], within: bool, found: _Found
     ) -> None:
         """Note the changed answers of events that are among some, or of all others."""
+        for rows in changed.plain:
+            found.plain.append(rows.only(np.isin(rows.events, [*events]) == within) if events else rows)
         for answers in changed.changed:
-            plain = PlainRows(answers, [], [], [])
-            one_sided = answers.sheets.min(axis=1).tolist()
             for place, (event, key) in enumerate(zip(answers.events, answers.keys, strict=True)):
                 if isinstance(key, int) and (event in events) is within:
-                    if one_sided[place] == NONE and key in self._plain:
-                        plain.places.append(place)
-                        plain.events.append(event)
-                        plain.registrations.append(key)
-                    else:
-                        found.events[event].rows[key] = answers.at(place)
-            if plain.places:
-                found.plain.append(plain)
+                    found.events[event].rows[key] = answers.at(place)
         for event, key in changed.beyond:
             if isinstance(key, int) and (event in events) is within:
                 found.events[event].unsure.add(key)

@@ -15,7 +15,7 @@ from triplecast.evaluate.budget import Budget
 from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, TwoStates
 from triplecast.incremental.changed_resources import NOTHING_HELD, RULE, HeldByRules, changed_terms
 from triplecast.incremental.compiled import StandingQuery, compile_standing
-from triplecast.incremental.decided_index import RowsChanged, rows_of
+from triplecast.incremental.decided_index import PlainRows, RowsChanged, rows_of
 from triplecast.incremental.difference import AnswerChange, change_of_answer, change_of_rows, whole_answer
 from triplecast.incremental.event_answers import (
     BEYOND,
@@ -31,7 +31,7 @@ from triplecast.incremental.event_answers import (
     told_of,
     with_changed,
 )
-from triplecast.incremental.filed import NOT_CONCERNED, Concerned, PlainRows, known_stars, lacks_constants, seeds_of
+from triplecast.incremental.filed import NOT_CONCERNED, Concerned, known_stars, lacks_constants, seeds_of
 from triplecast.incremental.owed import OwedAnswers
 from triplecast.journal import JournalFile
 from triplecast.languages import fill
@@ -41,7 +41,7 @@ from triplecast.model.entailment import Entailment
 from triplecast.model.events import Event, Removal, SchemaVersion, TaxonomyVersion
 from triplecast.model.publication import DOCUMENTS, TAXONOMY, Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
-from triplecast.outbox.batch import PublicationName
+from triplecast.outbox.batch import PublicationName, distinct
 from triplecast.repository import Repository
 from triplecast.repository.changes import Change, Changes
 from triplecast.repository.stored_graphs import Source
@@ -245,8 +245,8 @@ class StandingQueries:
             undecided = [each for _, (_, unsure) in decided for each in unsure]
             if told or undecided:
                 yield EventAnswers(*self._name_of(events[place]), told, undecided)
-        for rows in plain:
-            yield RowsTold.of(rows, {place: self._name_of(events[place]) for place in sorted({*rows.events})})
+        for rows in (each for each in plain if len(each.events)):
+            yield RowsTold(rows, {place: self._name_of(events[place]) for place in distinct(rows.events)})
 
     def _note(self, event: Event) -> Collection[str]:
         """Take what an event says of classes and properties; return those whose references are strong after it."""
