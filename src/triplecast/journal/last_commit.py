@@ -6,7 +6,7 @@ from collections.abc import Container
 from typing import NamedTuple
 
 from triplecast.journal.record import DOCUMENT_EVENTS, LEASED, Kind, Writing, attached_to, read_event
-from triplecast.model.events import DocumentEvent, Event, Removal
+from triplecast.model.events import Event
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration
 
@@ -57,7 +57,7 @@ class Fresh(NamedTuple):
     """Documents and removals at positions beyond `after`, which were appended last and all that happened there."""
 
     after: int
-    events: list[tuple[int, DocumentEvent]]
+    events: list[tuple[int, Event]]
     """Each with its kind."""
 
     @classmethod
@@ -66,8 +66,8 @@ class Fresh(NamedTuple):
         rows = writing.rows
         if not rows or not writing.kinds <= _FRESH or any(map(attached_to, rows)):
             return None
-        events = ((row.kind, read_event(row)) for row in rows if row.kind != Kind.REJECT)
-        return cls(rows[0].position - 1, [each for each in events if isinstance(each[1], Publication | Removal)])
+        events = [(row.kind, read_event(row)) for row in rows if row.kind != Kind.REJECT]
+        return cls(rows[0].position - 1, events)
 
     def some(
         self, after: int, upto: int, limit: int | None, most_bytes: int | None, kinds: Container[int]
