@@ -6,12 +6,13 @@ both are read again, the answers as of what was told.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from pyoxigraph import Triple
 
+from triplecast.compile.compiled import NOTHING_COMPILED, CompiledSubscription
 from triplecast.errors import InputError
 from triplecast.incremental import OWED, EventAnswers, OwedAnswers, RowsTold, StandingQueries
 from triplecast.journal import Journal
@@ -26,9 +27,13 @@ Answer: TypeAlias = list[dict[str, Term]] | bool | list[Triple]
 class Querying:
     """Answers queries over the current documents of a journal. For one thread at a time."""
 
-    def __init__(self, journal: Journal, matcher: Matcher) -> None:
+    def __init__(
+        self, journal: Journal, matcher: Matcher, compiled: Mapping[int, CompiledSubscription] = NOTHING_COMPILED
+    ) -> None:
+        """`compiled`: as `StandingQueries` takes it."""
         self._journal = journal
         self._matcher = matcher
+        self._compiled = compiled
         path = Path(journal.where)
         self._folder = path.parent if path.is_absolute() else None
         self._repository: Repository | None = None
@@ -77,7 +82,7 @@ class Querying:
         if self._repository is None or self._repository.reached > start:
             self._repository = Repository(self._journal, self._folder, self._journal.sole, start)
         self._repository.follow(start)
-        return StandingQueries(self._journal, self._repository, self._matcher, after, owed)
+        return StandingQueries(self._journal, self._repository, self._matcher, after, owed, self._compiled)
 
     def close(self) -> None:
         """Save the repository, while the journal is open."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from sys import intern
 from typing import NamedTuple
 
-from triplecast.compile.compiled import CompiledSubscription, compile_subscription
+from triplecast.compile.compiled import NOTHING_COMPILED, CompiledSubscription, compile_subscription
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget
 from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, TwoStates
@@ -76,8 +76,11 @@ class StandingQueries:
         matcher: Matcher,
         told: int,
         owed: OwedAnswers | None = None,
+        compiled: Mapping[int, CompiledSubscription] = NOTHING_COMPILED,
     ) -> None:
-        """Answers were told as of `told`, but for those that are `owed`; `repository` has come to where these start."""
+        """Answers were told as of `told`, but for those that are `owed`; `repository` has come to where these start.
+        Those that are `compiled`, by id, are not parsed again."""
+        self._compiled = compiled
         self._journal = journal
         self._repository = repository
         self._matcher = matcher
@@ -141,7 +144,7 @@ class StandingQueries:
     def _add(self, registration: Registration) -> _Standing | None:
         """None for a subscription that cannot be read any more."""
         try:
-            compiled = compile_subscription(registration.subscription)
+            compiled = self._compiled.get(registration.id) or compile_subscription(registration.subscription)
             compiled = compiled._replace(constants=tuple(map(intern, compiled.constants)))  # queries have many alike
             query = compile_standing(compiled)
         except (QuerySyntaxError, QueryRefused):
