@@ -173,10 +173,10 @@ class Matcher:
     ) -> BatchMatches:
         batch, validity = BatchMatches(publications, self.limits), Validity(snapshot, publications)
         segments: Sequence[Segment] = snapshot.segments
-        if len(publications) == 1 and not publications[0].dataset:
+        if segments and len(publications) == 1 and not publications[0].dataset:
             segments = self._find_singly(segments, validity, batch)
-            if not segments:
-                return batch
+        if not segments:
+            return batch
         for first, last, taxonomy in taxonomies.runs(publications):
             if first < batch.upto:
                 plain = scan_views(publications[first:last], first)
