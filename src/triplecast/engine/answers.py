@@ -30,14 +30,12 @@ def answers_batch(answers: Sequence[EventAnswers | RowsTold]) -> OutboxBatch:
 
 
 def _rows_told(told: RowsTold) -> OutboxBatch:
-    names = tuple(name for name, _ in told.names.values())
-    event = np.searchsorted(np.array([*told.names], np.int32), told.rows.events)
-    by_removal = np.array([removal for _, removal in told.names.values()], np.int64)[event]
-    position = np.array([name.position for name in names], np.int64)[event]
-    before, after = told.rows.sheets.T
-    change = _ONE_SIDED[(after == NONE).astype(np.int64), by_removal]
-    sheets = join_sheets([(np.maximum(before, after), told.rows.offsets, told.rows.text)])
-    return OutboxBatch(names, position, told.rows.registrations, change, *sheets)
+    rows, names = told.rows, tuple(name for name, _ in told.names.values())
+    of_event = np.array([(name.position, removal) for name, removal in told.names.values()], np.int64)
+    position, by_removal = of_event[np.searchsorted(np.array([*told.names], np.int32), rows.events)].T
+    change = _ONE_SIDED[(rows.sheets[:, 1] == NONE).view(np.uint8), by_removal]
+    sheets = join_sheets([(rows.sheets.max(axis=1), rows.offsets, rows.text)])
+    return OutboxBatch(names, np.ascontiguousarray(position), rows.registrations, change, *sheets)
 
 
 def _batch_of(answers: Sequence[EventAnswers]) -> OutboxBatch:

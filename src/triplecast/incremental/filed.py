@@ -299,6 +299,8 @@ def _note_rows_of_stars(changed: QueriesChanged[StarKey | int], found: _Found) -
 
 def _wider(around: I64, concerned: I64) -> set[int]:
     """The events of which there are more keys around than concerned, which are among them."""
+    if around[0] >> 32 == around[-1] >> 32:
+        return {int(around[0] >> 32)}
     more = np.bincount(around >> 32)
     some = np.bincount(concerned >> 32, minlength=len(more))
     return {*np.flatnonzero(more > some).tolist()}

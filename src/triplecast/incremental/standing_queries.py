@@ -154,7 +154,7 @@ class StandingQueries:
         self._live[standing.number] = standing
         graph.live.add(standing.number)
         is_rule = registration.subscription.language == RULE
-        plain = not is_rule and not compiled.template.updates
+        plain = not (is_rule or query.documents or compiled.template.updates)
         graph.filed.add(standing.number, compiled, query, registration.subscription, plain)
         if query.every or query.documents:
             self._anytime.add(standing.number)

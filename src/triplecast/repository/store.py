@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
@@ -327,6 +328,4 @@ _NO_DOCUMENTS = DocumentRun(np.zeros(0, np.int32), np.zeros(0, np.int64), NO_TRI
 
 
 def _offsets_of(documents: Sequence[I32]) -> I64:
-    offsets = np.zeros(len(documents) + 1, np.int64)
-    np.cumsum([len(each) for each in documents], out=offsets[1:])
-    return offsets
+    return np.array([0, *accumulate(map(len, documents))], np.int64)
