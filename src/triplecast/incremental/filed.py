@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triplecast.compile.compiled import CompiledSubscription
 from triplecast.incremental.compiled import StandingQuery, StandingStar, as_asked
@@ -19,7 +20,7 @@ from triplecast.incremental.decided_index import DecidedIndex, PlainRows, Querie
 from triplecast.incremental.neighbours import JoinGraph, neighbours
 from triplecast.incremental.restriction import Seeds
 from triplecast.kernels.differing import NONE
-from triplecast.kernels.layout import I64
+from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.timeline import distinct, touched_subjects
 from triplecast.kernels.triples import NOWHERE
 from triplecast.match import Matcher
@@ -249,7 +250,7 @@ class FiledQueries:
     ) -> None:
         """Note the changed answers of events that are among some, or of all others."""
         for rows in changed.plain:
-            found.plain.append(rows.only(np.isin(rows.events, [*events]) == within) if events else rows)
+            found.plain.append(rows.only(_are_among(rows.events, events) == within) if events else rows)
         for answers in changed.changed:
             for place, (event, key) in enumerate(zip(answers.events, answers.keys, strict=True)):
                 if isinstance(key, int) and (event in events) is within:
@@ -304,6 +305,13 @@ def _wider(around: I64, concerned: I64) -> set[int]:
     more = np.bincount(around >> 32)
     some = np.bincount(concerned >> 32, minlength=len(more))
     return {*np.flatnonzero(more > some).tolist()}
+
+
+def _are_among(ascending: I32, events: Collection[int]) -> NDArray[np.bool_]:
+    """Of each event whether it is one of some."""
+    among = np.zeros(max(int(ascending[-1]), *events) + 1, np.bool_)
+    among[[*events]] = True
+    return among[ascending]
 
 
 def _of_events(keys: I64, events: set[int]) -> I64:
