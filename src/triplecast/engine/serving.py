@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import RLock
 from typing import NamedTuple
@@ -132,6 +132,12 @@ class Serving:
         """What a document would be published as."""
         (parsed,) = self._parser.parse_soon([document])
         return parsed
+
+    def publish_together(self, documents: Sequence[Document]) -> list[Receipt | Exception | None]:
+        """Publish documents of many callers at once. Return for each its receipt, or what the engine's `publish`
+        raises; None for one that is to be published alone, which may take long."""
+        self._opened.check_open()
+        return self._publishing.together(documents)
 
     def publish_when(self, document: Document, graph: str, condition: Condition) -> Receipt:
         """Publish a document unless `condition` raises for the state of `graph`: nothing comes in between."""

@@ -31,7 +31,7 @@ from triplecast.repository.store import Store, TripleSource, id_of
 
 StarKey: TypeAlias = bytes
 """`StandingStar.key`"""
-_Owner: TypeAlias = "_StarOf | _Node"
+_Owner: TypeAlias = "_StarOf | _GroupNode"
 
 
 class Concerned(NamedTuple):
@@ -67,7 +67,7 @@ class _FoundOfEvent:
         return Concerned(self.rows, self.stars, self.unsure, self.star_rows)
 
 
-class _Found:
+class _FoundTogether:
     """What was found of several events."""
 
     def __init__(self) -> None:
@@ -90,10 +90,10 @@ class _Group:
         self.graph = graph
         self.constants = constants
         self.members: set[int] = set()
-        self.nodes = [_Node(self, place) for place in range(len(graph.subjects))]
+        self.nodes = [_GroupNode(self, place) for place in range(len(graph.subjects))]
 
 
-class _Node:
+class _GroupNode:
     """A star of a group, by its place in the join graph."""
 
     def __init__(self, group: _Group, place: int) -> None:
@@ -192,9 +192,9 @@ class FiledQueries:
             return concerned, []
         return concerned, plain
 
-    def _find(self, store: Store, keys: I64) -> _Found | None:
+    def _find(self, store: Store, keys: I64) -> _FoundTogether | None:
         """What events concern that touch these subjects (`pack`); None where they are too much together."""
-        found = _Found()
+        found = _FoundTogether()
         changed = self.index.changed(store, keys, ROWS_AT_ONCE)
         if changed is None:
             return None
@@ -223,15 +223,15 @@ class FiledQueries:
             return NO_KEYS
         return touched_subjects(changes.timeline, np.array([*predicates], np.int32))
 
-    def _of_stars(self, changed: QueriesChanged[StarKey | int], found: _Found) -> dict[_Node, set[int]]:
+    def _of_stars(self, changed: QueriesChanged[StarKey | int], found: _FoundTogether) -> dict[_GroupNode, set[int]]:
         """Note the queries whose stars changed; return the nodes of groups that did, and in which events."""
-        nodes: dict[_Node, set[int]] = defaultdict(set)
+        nodes: dict[_GroupNode, set[int]] = defaultdict(set)
         for answers in changed.changed:
             for place, (event, key) in enumerate(zip(answers.events, answers.keys, strict=True)):
                 if isinstance(key, bytes):
                     owners = self._owners[key]
                     for owner in owners if isinstance(owners, Counter) else (owners,):
-                        if isinstance(owner, _Node):
+                        if isinstance(owner, _GroupNode):
                             nodes[owner].add(event)
                         else:
                             found.events[event].stars[owner.registration][owner.number] = answers.at(place)
@@ -239,14 +239,14 @@ class FiledQueries:
             if isinstance(key, bytes):
                 owners = self._owners[key]
                 for owner in owners if isinstance(owners, Counter) else (owners,):
-                    if isinstance(owner, _Node):
+                    if isinstance(owner, _GroupNode):
                         nodes[owner].add(event)
                     else:
                         found.events[event].unsure.add(owner.registration)
         return nodes
 
     def _note_answers(
-        self, changed: QueriesChanged[StarKey | int], events: Collection[int], within: bool, found: _Found
+        self, changed: QueriesChanged[StarKey | int], events: Collection[int], within: bool, found: _FoundTogether
     ) -> None:
         """Note the changed answers of events that are among some, or of all others."""
         for rows in changed.plain:
@@ -261,11 +261,11 @@ class FiledQueries:
 
     def _around(
         self,
-        nodes: Mapping[_Node, set[int]],
+        nodes: Mapping[_GroupNode, set[int]],
         touched: I64,
         concerned: I64,
         store: Store,
-        found: _Found,
+        found: _FoundTogether,
     ) -> I64 | None:
         """The subjects of all solutions that may change of queries that the index decides; None for too many of several
         events."""
@@ -288,7 +288,7 @@ def lacks_constants(compiled: CompiledSubscription, query: StandingQuery, store:
     return any(id_of(store, compiled.constants[slot]) == NOWHERE for slot in query.graph.terms)
 
 
-def _note_rows_of_stars(changed: QueriesChanged[StarKey | int], found: _Found) -> None:
+def _note_rows_of_stars(changed: QueriesChanged[StarKey | int], found: _FoundTogether) -> None:
     for answers in changed.changed:
         for place, (event, key) in enumerate(zip(answers.events, answers.keys, strict=True)):
             if isinstance(key, bytes):

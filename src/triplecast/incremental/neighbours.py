@@ -43,7 +43,7 @@ class _Edge(NamedTuple):
     backward: Node | None
 
 
-class _Step(NamedTuple):
+class _Stride(NamedTuple):
     """An edge on the way from a node: from the node itself (0), or from where a step led (its place, from 1)."""
 
     origin: int
@@ -55,7 +55,7 @@ class JoinGraph(NamedTuple):
     """The nodes of joined patterns, and their edges."""
 
     subjects: tuple[Node, ...]
-    ways: tuple[tuple[_Step, ...], ...]
+    ways: tuple[tuple[_Stride, ...], ...]
     """From each node to all others."""
     predicates: tuple[int, ...]
     """The slots that predicates are in."""
@@ -149,12 +149,12 @@ def _joined(pattern: Pattern) -> list[TriplePattern]:
     return found
 
 
-def _way(edges: Sequence[Sequence[_Edge]], first: int) -> tuple[_Step, ...]:
+def _way(edges: Sequence[Sequence[_Edge]], first: int) -> tuple[_Stride, ...]:
     """The steps from one node to all that are connected with it, each by the fewest."""
-    met, steps = [first], list[_Step]()
+    met, steps = [first], list[_Stride]()
     for origin, place in enumerate(met):
         for edge in edges[place]:
             if edge.node not in met:
                 met.append(edge.node)
-                steps.append(_Step(origin, edge.forward, edge.backward))
+                steps.append(_Stride(origin, edge.forward, edge.backward))
     return tuple(steps)

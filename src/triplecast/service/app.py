@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from triplecast.delivery.hub import Hub
 from triplecast.delivery.requests import TargetRequests
@@ -72,6 +73,7 @@ def create_app(
     app.state.service = state
     for router in ROUTERS:
         app.include_router(router)
+    app.router.routes.insert(0, Route("/documents", documents.put_document, methods=["PUT"]))  # found at once
     app.add_exception_handler(Problem, problems.answer_problem)
     app.add_exception_handler(TriplecastError, problems.answer_error)
     app.add_exception_handler(RequestValidationError, problems.answer_invalid)

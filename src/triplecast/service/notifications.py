@@ -124,7 +124,8 @@ async def get_notifications(
     if form == EVENTS:
         state.check_streams()
         ticket = request.headers.get("triplecast-ticket")
-        return NotificationStream(state, place, wanted, partial(_is_live, state, wanted, ticket))
+        is_live = None if ticket is None else partial(_is_live, state, wanted, ticket)
+        return NotificationStream(state.streams, place, wanted, is_live)
     read = partial(_read_page, source, form, wanted=wanted, limit=limit)
     page = await state.call(partial(read, place))
     if wait and page.is_empty:
@@ -159,10 +160,9 @@ def _read_page(source: NotificationSource, form: str, place: Cursor | int, wante
     return _Page(body, page.end, page.is_last, not page.rows and page.is_last, page.lost)
 
 
-def _is_live(state: ServiceState, wanted: WantedRows, ticket: str | None) -> bool:
+def _is_live(state: ServiceState, wanted: WantedRows, ticket: str) -> bool:
     """Whether a stream that a ticket opened may go on."""
-    if ticket is None or wanted.subscription is None:
-        return True
+    assert wanted.subscription is not None
     try:
         return state.engine.serving.subscription(wanted.subscription, ticket).registration == wanted.registration
     except InputError:

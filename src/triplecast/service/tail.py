@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from triplecast.engine.serving import NotificationSource
 from triplecast.errors import InputError, TriplecastError
@@ -25,23 +25,22 @@ _Key = tuple[str | None, str | None]
 class Tail:
     """The last notifications, and the end of waiting for later ones.
 
-    Everything but `nudge` and the watcher is of the event loop's thread. What a reader gets is decided by its cursor
+    Everything but the watcher is of the event loop's thread. What a reader gets is decided by its cursor
     alone, and to look and to begin to wait is one step there: so nothing is recorded in between.
     """
 
     def __init__(self, source: NotificationSource) -> None:
         self._source = source
         self._recent = RecentRows(Cursor(0, 0))
-        self._waiting: defaultdict[_Key, set[asyncio.Future[None]]] = defaultdict(set)
+        self._waiting: defaultdict[_Key, set[Callable[[], None]]] = defaultdict(set)
+        """What is called when there may be something."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._nudged = threading.Event()
         self._taken = threading.Event()
         self._ended = False
-        self.streams = 0
-        """That are open."""
         self._read: Counter[int | None] = Counter()
-        """How many of them read each registration alone, and how many none;"""
+        """How many streams read each registration alone, and how many none;"""
         self._cancelled: set[int | None] = set()
         """those of these registrations that were cancelled."""
 
@@ -79,10 +78,6 @@ class Tail:
     def sequence(self) -> int:
         return self._recent.end.sequence
 
-    def nudge(self) -> None:
-        """Something may have been recorded. From any thread."""
-        self._nudged.set()
-
     def after(self, place: Cursor, wanted: WantedRows) -> Sequence[NotificationLine] | None:
         """The rows beyond a place, up to `end`; None where that is further back than is kept."""
         return self._recent.after(place, wanted)
@@ -91,31 +86,27 @@ class Tail:
         """Until there may be something beyond a place, the tail has ended, or the `seconds` are over."""
         if self._ended or self._loop is None or self._recent.after(place, wanted) != []:
             return
-        key = (wanted.subscription, None) if wanted.subscription is not None else (None, wanted.owner)
         waiting = self._loop.create_future()
-        self._waiting[key].add(waiting)
-        timer = self._loop.call_later(seconds, _wake, waiting)
+        wake = partial(_wake, waiting)
+        timer = self._loop.call_later(seconds, wake)
+        self._listen(wanted, wake)
         try:
             await waiting
         finally:
             timer.cancel()
-            self._waiting[key].discard(waiting)
-            if not self._waiting[key]:
-                del self._waiting[key]
+            self._ignore(wanted, wake)
 
-    @contextmanager
-    def reading(self, registration: int | None) -> Iterator[None]:
-        """While a stream is open, which may read one registration alone."""
-        self._read[registration] += 1
-        self.streams += 1
-        try:
-            yield
-        finally:
-            self.streams -= 1
-            self._read[registration] -= 1
-            if not self._read[registration]:
-                del self._read[registration]
-                self._cancelled.discard(registration)
+    def enter(self, wanted: WantedRows, wake: Callable[[], None]) -> None:
+        """Until a stream leaves, `wake` is called whenever there may be something for it, or the tail has ended."""
+        self._read[wanted.registration] += 1
+        self._listen(wanted, wake)
+
+    def leave(self, wanted: WantedRows, wake: Callable[[], None]) -> None:
+        self._ignore(wanted, wake)
+        self._read[wanted.registration] -= 1
+        if not self._read[wanted.registration]:
+            del self._read[wanted.registration]
+            self._cancelled.discard(wanted.registration)
 
     def cancel(self, subscription: str, registration: int) -> None:
         """Streams of a registration end before anything more is sent."""
@@ -125,6 +116,15 @@ class Tail:
 
     def is_cancelled(self, registration: int | None) -> bool:
         return registration in self._cancelled
+
+    def _listen(self, wanted: WantedRows, wake: Callable[[], None]) -> None:
+        self._waiting[_key_of(wanted)].add(wake)
+
+    def _ignore(self, wanted: WantedRows, wake: Callable[[], None]) -> None:
+        key = _key_of(wanted)
+        self._waiting[key].discard(wake)
+        if not self._waiting[key]:
+            del self._waiting[key]
 
     def _watch(self, place: Cursor) -> None:
         assert self._loop is not None
@@ -158,8 +158,12 @@ class Tail:
 
     def _wake(self, keys: Iterable[_Key]) -> None:
         for key in keys:
-            for each in self._waiting.get(key, ()):
-                _wake(each)
+            for wake in tuple(self._waiting.get(key, ())):
+                wake()
+
+
+def _key_of(wanted: WantedRows) -> _Key:
+    return (wanted.subscription, None) if wanted.subscription is not None else (None, wanted.owner)
 
 
 def _wake(waiting: asyncio.Future[None]) -> None:

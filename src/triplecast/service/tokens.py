@@ -104,7 +104,8 @@ def allow(scope: str) -> Callable[..., Coroutine[Any, Any, Access]]:
     return check
 
 
-CanPublish = Annotated[Access, Depends(allow("publish"))]
+can_publish = allow("publish")
+CanPublish = Annotated[Access, Depends(can_publish)]
 CanSubscribe = Annotated[Access, Depends(allow("subscribe"))]
 CanRead = Annotated[Access, Depends(allow("read"))]
 CanAdmin = Annotated[Access, Depends(allow("admin"))]
