@@ -146,12 +146,13 @@ class DecidedIndex(Generic[Key]):
         if not self._keys:
             return found
         for segment in self._index.snapshot().segments:
-            state, *answers = self._matcher.changed_at_once(segment, store.changed, keys, most)
+            found_here = self._matcher.changed_at_once(segment, store.changed, keys, most)
+            state, events, members, sheets, offsets, text = found_here
             if state == TOO_MANY:
                 return None
             if state == UNSAID:
                 return self._changed_in_pieces(store, keys, most)
-            self._note(found, segment.tables.registrations[answers[1]], *answers)
+            self._note(found, events, segment.tables.registrations[members], sheets, offsets, text)
         return found
 
     def _changed_in_pieces(self, store: Store, keys: I64, most: int) -> QueriesChanged[Key] | None:
@@ -174,8 +175,7 @@ class DecidedIndex(Generic[Key]):
                 before = only_rows(rows, rows.publication == last)
                 before = before._replace(publication=np.zeros_like(before.publication))
                 rows = only_rows(rows, rows.publication < last)
-            events, numbers, *answers = differing_answers(Rows(rows.publication + np.int32(first), *rows[1:]))
-            self._note(found, numbers, events, numbers, *answers)
+            self._note(found, *differing_answers(Rows(rows.publication + np.int32(first), *rows[1:])))
         return found
 
     def found_after(self, views: Views) -> QueriesFound[Key]:
@@ -199,9 +199,7 @@ class DecidedIndex(Generic[Key]):
         states = _states(1 << many.bit_length())[:many]
         return self._matcher.match_views(self._index.snapshot(), views, states)
 
-    def _note(
-        self, found: QueriesChanged[Key], numbers: I64, events: I32, _: I64, sheets: I32, offsets: I64, text: U8
-    ) -> None:
+    def _note(self, found: QueriesChanged[Key], events: I32, numbers: I64, sheets: I32, offsets: I64, text: U8) -> None:
         """Note answers that differ of the queries with some numbers, but for those that have ended."""
         plain = self._plain[numbers]
         told = plain != NONE
@@ -211,10 +209,11 @@ class DecidedIndex(Generic[Key]):
             if told.all():
                 return
             numbers, events, sheets = numbers[~told], events[~told], sheets[~told]
-        keys = [*map(self._keys.get, numbers.tolist())]
-        if None in keys:
-            lives = np.array([key is not None for key in keys], np.bool_)
-            keys, events, sheets = [key for key in keys if key is not None], events[lives], sheets[lives]
+        known = [*map(self._keys.get, numbers.tolist())]
+        keys = [key for key in known if key is not None]
+        if len(keys) < len(known):
+            lives = np.array([key is not None for key in known], np.bool_)
+            events, sheets = events[lives], sheets[lives]
         if keys:
             found.changed.append(AnswersChanged(events.tolist(), keys, sheets, offsets, text))
 
