@@ -18,7 +18,6 @@ from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.algebra import Term
 from triplecast.model.match import MatchStats
-from triplecast.operators.asking import Asker
 from triplecast.repository import EntailedCopies, QueryAnswer, Repository, query_store
 
 Answer: TypeAlias = list[dict[str, Term]] | bool | list[Triple]
@@ -28,10 +27,10 @@ Answer: TypeAlias = list[dict[str, Term]] | bool | list[Triple]
 class Querying:
     """Answers queries over the current documents of a journal. For one thread at a time."""
 
-    def __init__(self, journal: Journal, matcher: Matcher, asker: Asker) -> None:
+    def __init__(self, journal: Journal, matcher: Matcher, operators: OperatorAnswers) -> None:
         self._journal = journal
         self._matcher = matcher
-        self._asked = OperatorAnswers(journal, matcher, asker)
+        self._asked = operators
         path = Path(journal.where)
         self._folder = path.parent if path.is_absolute() else None
         self._repository: Repository | None = None
