@@ -16,7 +16,7 @@ from triplecast import FOREVER, Engine
 from triplecast.engine import Receipt
 from triplecast.errors import InputError
 from triplecast.incremental import operator_answers
-from triplecast.local import LocalRepository
+from triplecast.local import LocalRepository, Replica
 
 E = "https://example.org/"
 O = "https://example.org/standing-operators#"  # noqa: E741
@@ -250,3 +250,19 @@ def test_a_local_repository_holds_what_operators_select(module: Module, tmp_path
         publish(engine, "one", ':a :title "abcde" . :b :title "abc" .')
         local.sync()
         assert [each.subscription for each in local.engine.notifications()] == ["here"]
+
+
+def test_a_replica_asks_its_own_operators(module: Module, tmp_path: Path) -> None:
+    operators = module.declare()
+    with (
+        Engine.open(tmp_path / "provider", operators=operators) as engine,
+        Replica.open(tmp_path / "replica", engine, operators=operators) as replica,
+    ):
+        engine.subscribe(LONG, "long", scope="repository", lease=FOREVER)
+        for number, title in enumerate(("abcd", "ab", "abcde")):
+            publish(engine, "one", f':a{number} :title "{title}" .')
+        replica.sync()
+        expected = [(each.position, each.id, each.json) for each in engine.notifications()]
+        assert [(each.position, each.id, each.json) for each in replica.engine.notifications()] == expected
+        assert len(expected) == 3
+    assert module.calls() == {"length abcd": 2, "length ab": 2, "length abcde": 2}
