@@ -16,7 +16,7 @@ from triplecast.errors import InputError
 from triplecast.model.extras import how_to_install
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client")
-SCOPES = ("publish", "subscribe", "read", "admin")
+SCOPES = ("publish", "subscribe", "read", "taxonomy", "admin")
 HOST, PORT = "127.0.0.1", 8000
 
 

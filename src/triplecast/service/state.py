@@ -16,6 +16,7 @@ from triplecast.delivery.requests import TargetRequests
 from triplecast.egress import Egress
 from triplecast.engine import Engine
 from triplecast.service.call_threads import CallThreads, overloaded
+from triplecast.service.followers import Followers
 from triplecast.service.idempotency import KeptAnswers
 from triplecast.service.metrics import Metrics
 from triplecast.service.problems import Problem
@@ -54,6 +55,8 @@ class ServiceState:
         self.querying = CallThreads("querying", 1, settings.queries_waiting)
         self.publications = Publications(engine, self.writing, settings.documents_waiting)
         self.streams = Streams(self.tail, self.notifications, self.reading)
+        self.following = CallThreads("following", 1, settings.waiting)
+        self.followers = Followers(engine, settings.logs_kept)
         self.metrics = Metrics(engine, None if targets is None else targets.deliveries)
         self._held = 0
         folder = engine.serving.folder
@@ -86,9 +89,10 @@ class ServiceState:
         if self.poller is not None:
             self.poller.close()
         self.publications.close()
-        for lane in (self.writing, self.reading, self.querying):
+        for lane in (self.writing, self.reading, self.querying, self.following):
             lane.close()
         self.queries.close()
+        self.followers.close()
         self.kept.close()
         self.notifications.close()
         if self.engine.serving.folder is not None:
