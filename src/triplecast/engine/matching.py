@@ -62,7 +62,7 @@ class Matching:
     def work(self) -> MatchStats:
         """All of it, since the engine was opened."""
         self._add_up()
-        return self._matched + self.asking.work
+        return self._matched + self.asking.work + self._querying.work
 
     def follow(self, outcome: Findings | None = None) -> None:
         """Match and call operators until nothing is due; add what matched to `outcome`. Pairs of operators that are
@@ -77,6 +77,7 @@ class Matching:
                 self._registry.follow()
                 upto = self.asking.settle_stored(due, self._registry.index.snapshot)
             self.asking.set_aside(upto)
+        self._journal.let_go()
 
     def _match(self, due: MatchRange, outcome: Findings | None) -> int:
         """Match the first documents of a range; record what is decided without operators before they are called.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from triplecast.errors import StorageFault
 from triplecast.journal.check import check_end, check_journal, check_written
 from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
 from triplecast.journal.leases import read_leases
-from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt, read_results
+from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt, read_result, read_results
 from triplecast.journal.parts import PartChange, last_change, read_changes
 from triplecast.journal.record import (
     ENDS,
@@ -31,7 +31,7 @@ from triplecast.journal.record import (
 from triplecast.journal.records import DATABASE, Acknowledged, Records, acknowledged
 from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
 from triplecast.journal.versions import LatestVersion, latest_version
-from triplecast.model.answers import OperatorResult
+from triplecast.model.answers import OF_ARGUMENTS, GroundCall, OperatorResult
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
 from triplecast.model.subscription import REPOSITORY, Registration, RegistrationId
@@ -158,6 +158,14 @@ class JournalFile(Records, JournalReader):
         some = ((wanted[bisect_left(wanted, of.start) : bisect_left(wanted, of.stop)], end) for of, end in leases)
         return {id: end for shared, end in some for id in shared}
 
+    def over(self, ids: Iterable[int], now: int) -> set[int]:
+        """The registrations that are cancelled, or whose lease is over at `now`, in microseconds since 1970, whether or
+        not the writer has noted it; those that never were, too."""
+        wanted = sorted({*ids})
+        known, ends = self.registrations(wanted), self.lease_ends(wanted)
+        live = {int(each.id) for each in known if each.removed is None and ends.get(int(each.id), now + 1) > now}
+        return {*wanted} - live
+
     # ---- documents, files, settings ---------------------------------------------------------------------------------
 
     def latest(self, graph: str) -> LatestVersion | None:
@@ -208,6 +216,10 @@ class JournalFile(Records, JournalReader):
     def operator_results(self, after: int, upto: int) -> list[OperatorResult]:
         """What operators gave for publications at positions in (`after`, `upto`]."""
         return read_results(self._database, "position > ? AND position <= ?", "", (after, upto))
+
+    def result_of_arguments(self, call: GroundCall, version: str) -> OperatorResult | None:
+        """What a version of an operator gave of arguments alone, for all documents together."""
+        return read_result(self._database, OF_ARGUMENTS, call, version)
 
     def part_changes(self, after: int, upto: int) -> list[PartChange]:
         """Return what changed of what cut documents hold, beyond the change `after`, at positions up to `upto`."""
