@@ -15,7 +15,7 @@ from triplecast.engine.querying import Querying
 from triplecast.engine.receipt import Receipt
 from triplecast.errors import InputError
 from triplecast.ingest import Document, ParsedDocument, Parser
-from triplecast.journal import Clock, Journal, read_clock, time_text
+from triplecast.journal import Clock, Journal, JournalFile, read_clock, time_text
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import API
 from triplecast.outbox import Definitions, Outbox, OutboxReader
@@ -24,6 +24,7 @@ from triplecast.registry.listing import LiveSubscription, Page, read_page
 from triplecast.registry.registry import Registry
 from triplecast.registry.requests import Requests
 from triplecast.repository import QueryAnswer
+from triplecast.taxonomy import Taxonomy
 
 
 class DocumentState(NamedTuple):
@@ -128,6 +129,12 @@ class Serving:
             found = self._journal.documents_of([graph]).get(graph)
         return None if state is None or found is None else (state, found)
 
+    def taxonomy(self) -> Taxonomy:
+        """That which the next publication is matched with."""
+        self._opened.check()
+        head = self._journal.head()
+        return self._journal.taxonomies(head, head).before(head + 1)
+
     def parse(self, document: Document) -> ParsedDocument:
         """What a document would be published as."""
         (parsed,) = self._parser.parse_soon([document])
@@ -171,6 +178,11 @@ class Serving:
         self._opened.check()
         outbox = self._outbox if self.folder is None else OutboxReader.read_only(self.folder)
         return NotificationSource(outbox, self._definitions, self._outbox.commits)
+
+    def documents(self) -> JournalFile:
+        """The journal, of a folder a reader of its own for the caller to close."""
+        self._opened.check()
+        return self._journal if self.folder is None else JournalFile.read_only(self.folder)
 
     def feed_key(self, found: LiveSubscription) -> str:
         """The secret that reads the feed of a subscription and opens nothing else: of its ticket's hash, which the

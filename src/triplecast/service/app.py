@@ -21,14 +21,19 @@ from triplecast.errors import TriplecastError
 from triplecast.service import (
     delivery,
     documents,
+    durable_streams,
+    event_streams,
     feeds,
     health,
     notifications,
+    patches,
     problems,
     receipts,
+    sepa,
     sources,
     sparql,
     subscriptions,
+    taxonomy,
     websub,
 )
 from triplecast.service.guard import Guard
@@ -37,7 +42,11 @@ from triplecast.service.settings import ServiceSettings
 from triplecast.service.state import ServiceState
 
 ROUTERS = tuple(
-    each.router for each in (documents, notifications, feeds, websub, delivery, subscriptions, sources, sparql, health)
+    each.router
+    for each in (
+        *(documents, notifications, event_streams, durable_streams, feeds, websub, delivery, subscriptions, sources),
+        *(sparql, sepa, taxonomy, patches, health),
+    )
 )
 """A path of one comes before those of later ones: ``/subscriptions/{id}`` takes ids with slashes."""
 _SCHEMAS = {"Problem": problems.SCHEMA, "Receipt": receipts.SCHEMA, "Reject": receipts.REJECT_SCHEMA}

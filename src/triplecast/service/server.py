@@ -67,6 +67,8 @@ def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Ca
             timeout_graceful_shutdown=GRACE_SECONDS,
             limit_concurrency=CONNECTIONS,
             h11_max_incomplete_event_size=64 << 10,
+            ws_max_size=settings.request_bytes,
+            ws_per_message_deflate=False,
         )
         shown = f"[{host}]" if ":" in host else host
         say(f"serving {folder} at http://{shown}:{listening.getsockname()[1]}")

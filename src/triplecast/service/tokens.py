@@ -16,7 +16,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from triplecast.errors import InputError
 from triplecast.service.problems import Problem
-from triplecast.service.settings import ADMIN, SCOPES, Access
+from triplecast.service.settings import ADMIN, SCOPES, TAXONOMY, Access
 from triplecast.service.state import service_of
 from triplecast.storage_faults import storage_faults
 
@@ -63,7 +63,7 @@ def _read_line(line: str, place: str) -> tuple[bytes, Access]:
 
 def add_token(path: Path, owner: str, scopes: Iterable[str]) -> str:
     """Add a new token to a file that only this user reads; return it: the file has its hash alone."""
-    token = secrets.token_urlsafe(32)
+    token = secrets.token_urlsafe(32).replace("-", ".")  # it may be the value of an option
     row = {"owner": owner, "scopes": sorted({*scopes}), "sha256": hash_token(token).hex()}
     with storage_faults(path):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -90,22 +90,26 @@ def allow(scope: str) -> Callable[..., Coroutine[Any, Any, Access]]:
         request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)] = None
     ) -> Access:
         tokens = service_of(request).settings.tokens
-        access = access_of(tokens, sent.credentials if sent else None)
-        if access is None:
-            found = "the token is unknown" if sent else "no token was sent"
-            raise Problem(401, "a token is needed", found, "send Authorization: Bearer TOKEN", _CHALLENGE)
-        if scope not in access.scopes and ADMIN not in access.scopes:
-            raise Problem(
-                403, "the token does not open this", f"its scopes lack {scope}", "ask for a token that has it"
-            )
-        request.state.access = access  # for the log
-        return access
+        request.state.access = opened(tokens, sent.credentials if sent else "", scope)  # for the log
+        return request.state.access  # type: ignore[no-any-return]
 
     return check
+
+
+def opened(tokens: Mapping[bytes, Access] | None, token: str, scope: str) -> Access:
+    """What a token of a scope opens. Raises `Problem` 401 and 403."""
+    access = access_of(tokens, token)
+    if access is None:
+        found = "the token is unknown" if token else "no token was sent"
+        raise Problem(401, "a token is needed", found, "send Authorization: Bearer TOKEN", _CHALLENGE)
+    if scope not in access.scopes and ADMIN not in access.scopes:
+        raise Problem(403, "the token does not open this", f"its scopes lack {scope}", "ask for a token that has it")
+    return access
 
 
 can_publish = allow("publish")
 CanPublish = Annotated[Access, Depends(can_publish)]
 CanSubscribe = Annotated[Access, Depends(allow("subscribe"))]
 CanRead = Annotated[Access, Depends(allow("read"))]
+CanTeach = Annotated[Access, Depends(allow(TAXONOMY))]
 CanAdmin = Annotated[Access, Depends(allow("admin"))]

@@ -83,7 +83,8 @@ class Telling:
         if pairs is not None:
             wanted = {position for position, _ in pairs}
             formers = {former: event for former, event in formers.items() if event in wanted}
-        if not formers or not self._hearing.has(CHANGED):
+        nobody_hears = pairs is None and not snapshot.segments
+        if not formers or nobody_hears or not self._hearing.has(CHANGED):
             yield Told(events[-1].position, self._kept(found))
             return
         earlier = Earlier(self._journal, self._matcher, snapshot, asker, fresh)
