@@ -104,11 +104,21 @@ class Client:
         ticket: str | None = None,
     ) -> Iterator[RemotePage]:
         """The same by pages, of which the last may be empty, each with the cursor to go on from."""
-        place, has_more, reading = str(since), True, Reading(subscription, owner, ticket)
+        place, has_more = str(since), True
         while has_more:
-            page = self._ask(reading.page(place))
+            page = self.page(place, subscription, owner, ticket)
             yield page
             place, has_more = page.cursor, page.has_more
+
+    def page(
+        self,
+        since: str | int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        ticket: str | None = None,
+    ) -> RemotePage:
+        """The first page of them, and where the next one begins; since ``now`` it is empty."""
+        return self._ask(Reading(subscription, owner, ticket).page(str(since)))
 
     def follow(
         self,

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 Work = Callable[[Stage, Any], Iterator[pa.RecordBatch]]
 """A function of `pipeline.stages` from an item to its `MATCHES` rows."""
+BytesWork = Callable[[Stage, Any], Iterator[bytes]]
+"""One to bytes, of which none are empty."""
 
 _END = b""
-"""Follows the rows of an item."""
+"""Follows the bytes of an item."""
 
 
 class JobGroup:
@@ -37,22 +39,26 @@ class JobGroup:
         """Whether a job was running when it was to end."""
 
     def run(self, work: Work, stage: Stage, items: Sequence[Any]) -> pa.Table:
-        """Return the rows of all items, in their order. Raises Spark's error for a task that failed or was abandoned,
-        and OSError where the JVM went before it had sent all rows: PySpark takes that for their end."""
+        """Return the rows of all items, in their order. Raises as `collect`."""
+        answers = self.collect(partial(_serialize, work), stage, items)
+        batches = [pa.ipc.read_record_batch(pa.py_buffer(each), MATCHES) for each in answers]
+        return pa.Table.from_batches(batches, MATCHES)
+
+    def collect(self, work: BytesWork, stage: Stage, items: Sequence[Any]) -> list[bytes]:
+        """Return what all items give, in their order. Raises Spark's error for a task that failed or was abandoned, and
+        OSError where the JVM went before it had sent all: PySpark takes that for their end."""
         self._context.setJobGroup(self._name, self._name, interruptOnCancel=True)
         with self._lock:
             self._running += 1
         try:
-            numbers = self._context.parallelize(range(len(items)), len(items))
-            answers = self._context.runJob(numbers, partial(_perform, work, stage, list(items)))
+            each = self._context.parallelize(items, len(items))
+            answers: list[bytes] = self._context.runJob(each, partial(_perform, work, stage))
         finally:
             with self._lock:
                 self._running -= 1
         if answers.count(_END) != len(items):
             raise OSError("Spark did not return all rows of a job")
-        return pa.Table.from_batches(
-            [pa.ipc.read_record_batch(pa.py_buffer(each), MATCHES) for each in answers if each != _END], MATCHES
-        )
+        return [each for each in answers if each != _END]
 
     def abandon(self, done: Future[None]) -> None:
         """Cancel jobs until the thread that starts them is `done`."""
@@ -68,11 +74,15 @@ class JobGroup:
             wait([done], 0.1)
 
 
-def _perform(work: Work, stage: Stage, items: Sequence[Any], numbers: Iterator[int]) -> Iterator[bytes]:
+def _perform(work: BytesWork, stage: Stage, items: Iterator[Any]) -> Iterator[bytes]:
     """A task, in one of Spark's Python workers."""
     stage.extend_search_path()
-    for number in numbers:
-        for batch in work(stage, items[number]):
-            yield batch.serialize().to_pybytes()
+    for item in items:
+        yield from work(stage, item)
         yield _END
     freeze_objects()
+
+
+def _serialize(work: Work, stage: Stage, item: Any) -> Iterator[bytes]:
+    for batch in work(stage, item):
+        yield batch.serialize().to_pybytes()

@@ -18,8 +18,10 @@ from triplecast.crash_points import reach
 from triplecast.journal import Journal, JournalFile
 from triplecast.model.match import MatchStats
 from triplecast.outbox import OutboxBatch
+from triplecast.pipeline.carried import DEEP, SHALLOW, Carried, carry
 from triplecast.pipeline.horizon import Horizon, MovingHorizon, next_end
 from triplecast.pipeline.jobs import JobGroup
+from triplecast.pipeline.readers import journal_reader
 from triplecast.pipeline.rows import MATCHES, to_arrow
 from triplecast.pipeline.sharding import WHOLE
 from triplecast.pipeline.sink import Left, Sink
@@ -90,7 +92,7 @@ class MatchJobs:
         after, committing, next_start = self._sink.reached()[0], None, 0.0
         with Journal.read_only(self._stage.folder) as journal, ThreadPoolExecutor(1, "triplecast-commits") as commits:
             while not self._ending.is_set():
-                batch = plan_batch(self._horizon.now, journal, after, self._slices, self._stage.shards)
+                batch = plan_batch(self._horizon.now, journal, after, self._slices, self._stage)
                 if batch is None and committing is None:
                     self._horizon.wait(LOOK_SECONDS)
                     continue
@@ -120,7 +122,7 @@ class MatchJobs:
             left = self._sink.take(partial(match_left, self._jobs, self._stage, self._horizon, left, self._slices))
 
 
-def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices: int, shards: int = 0) -> Batch | None:
+def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices: int, stage: Stage) -> Batch | None:
     """Plan the next batch, as far as journal, index and batch size allow; None where nothing may be matched yet."""
     if horizon is None:
         return None
@@ -131,14 +133,25 @@ def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices
     reach("pipeline.batch-planned")
     if first is None or first > end:
         return Batch(after, end, [], True)
-    found = slices_of(cut(after, end, first, slices), horizon.manifest, shards)
-    return Batch(after, end, found, end - first >= horizon.batch - 1)
+    full = end - first >= horizon.batch - 1
+    carried = None
+    if stage.snapshots is not None:
+        carried = carry(journal, after, end, stage.operators, SHALLOW)
+        end, full = carried.upto, full or carried.upto < end
+    return Batch(after, end, slices_of(cut(after, end, first, slices), horizon.manifest, stage.shards, carried), full)
 
 
-def slices_of(ranges: Sequence[tuple[int, int]], manifest: str, shards: int) -> list[MatchSlice]:
-    """Each range by the whole index, or by each shard."""
+def slices_of(
+    ranges: Sequence[tuple[int, int]], manifest: str, shards: int, carried: Carried | None = None
+) -> list[MatchSlice]:
+    """Each range by the whole index, or by each shard, with what is carried for it."""
     which = range(shards) if shards else (WHOLE,)
-    return [MatchSlice(after, upto, manifest, shard) for after, upto in ranges for shard in which]
+    return [
+        MatchSlice(after, upto, manifest, shard, part)
+        for after, upto in ranges
+        for part in (carried and carried.between(after, upto),)
+        for shard in which
+    ]
 
 
 def match_left(jobs: JobGroup, stage: Stage, moving: MovingHorizon, left: Left, slices: int) -> pa.Table:
@@ -146,8 +159,12 @@ def match_left(jobs: JobGroup, stage: Stage, moving: MovingHorizon, left: Left, 
     horizon = moving.now
     assert horizon is not None, "a batch was matched by it"
     bounds = [min(left.after + number * max(1, left.fitted), left.upto) for number in range(slices + 1)]
+    carried = None
+    if stage.snapshots is not None:
+        carried = carry(journal_reader(stage.folder), left.after, bounds[-1], stage.operators, DEEP)
+        bounds = [min(each, carried.upto) for each in bounds]
     ranges = [(after, upto) for after, upto in pairwise(bounds) if after < upto]
-    matched = jobs.run(match_slice, stage, slices_of(ranges, horizon.manifest, stage.shards))
+    matched = jobs.run(match_slice, stage, slices_of(ranges, horizon.manifest, stage.shards, carried))
     if bounds[-1] < left.upto:
         matched = pa.concat_tables([matched, _no_rows(bounds[-1], left.upto, bounds[-1])])
     return matched

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -23,16 +23,27 @@ WHOLE = -1
 class SnapshotCutter:
     """Cuts the snapshots of a run, by its last publications as sample. Another start assigns anew."""
 
-    def __init__(self, journal: Journal, folder: Path, strategy: str, shards: int) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        folder: Path,
+        strategy: str,
+        shards: int,
+        share: Callable[[Snapshot], object] | None = None,
+    ) -> None:
+        """`share` is called with what workers may open, before they are told of it."""
         self._journal = journal
         self._writer = ShardWriter(folder / SHARDS, journal.sole)
         self._strategy, self._shards = strategy, shards
+        self._share = share
 
     def publish(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with the manifest by which workers open it; it is on disk. Raises `StorageFault`."""
-        if self._strategy == SLICES:
-            return snapshot
-        return replace(snapshot, manifest=self._writer.publish(self._partitioner, snapshot).name)
+        if self._strategy != SLICES:
+            snapshot = replace(snapshot, manifest=self._writer.publish(self._partitioner, snapshot).name)
+        if self._share is not None:
+            self._share(snapshot)
+        return snapshot
 
     @cached_property
     def _partitioner(self) -> Partitioner:
@@ -44,9 +55,11 @@ class SnapshotCutter:
 
 
 def open_shard(folder: Path, manifest: str, shard: int) -> Snapshot:
-    """Open one shard, or the whole snapshot that a manifest of shards or of the index names. Raises `StorageFault`."""
+    """Open one shard and what routes to it, or the whole snapshot that a manifest of shards or of the index names.
+    Raises `StorageFault`."""
     if shard != WHOLE:
         shards, found = _read(folder, manifest)
+        _routers(folder, manifest)
         return shards.shard(found, shard)
     index = _read(folder, manifest)[1].index if manifest.startswith(SHARDS) else manifest
     return open_snapshot(SegmentFolder(folder / INDEX), index)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,8 +12,11 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from triplecast.crash_points import reach
+from triplecast.errors import StorageFault
 from triplecast.evaluate import Evaluator
+from triplecast.index import Snapshot
 from triplecast.journal import BYTES_AT_ONCE
+from triplecast.journal.interface import MatchingReader
 from triplecast.kernels.compiling import FIRST, is_compiled, warm
 from triplecast.match import Matcher
 from triplecast.model.match import Learnt, MatchStats
@@ -22,10 +25,14 @@ from triplecast.model.publication import Publication
 from triplecast.model.stored_rows import FORMAT
 from triplecast.operators.asking import Asker, settle_stored
 from triplecast.outbox import OutboxBatch
+from triplecast.pipeline.carried import Carried, CarriedJournal, NotCarried
+from triplecast.pipeline.hearers import read_hearers
 from triplecast.pipeline.readers import journal_reader, outbox_reader
 from triplecast.pipeline.rows import to_arrow, to_rows
 from triplecast.pipeline.sharding import WHOLE, open_shard, visitors
+from triplecast.pipeline.snapshots import SnapshotPlace, fetch, forget_damaged
 from triplecast.telling import OpenEvents, Telling
+from triplecast.telling.telling import Told
 
 ANSWERS_AT_ONCE = 32 << 20
 """Bytes of answers after which a slice leaves its other publications to another job."""
@@ -45,6 +52,10 @@ class Stage:
     """Where the run's process finds modules."""
     shards: int = 0
     """How many the index is cut into; 0 if workers have the whole."""
+    snapshots: SnapshotPlace | None = None
+    """Where workers have the index from; None where they read the run's folder."""
+    learnt: tuple[Learnt, ...] = ()
+    """The statistics of operators that the journal had when the run began."""
 
     def extend_search_path(self) -> None:
         """Find modules where the run's process finds them."""
@@ -59,6 +70,8 @@ class MatchSlice(NamedTuple):
     upto: int
     manifest: str
     shard: int = WHOLE
+    carried: Carried | None = None
+    """What a worker reads of the journal where it cannot read the run's folder."""
 
 
 class AskedSlice(NamedTuple):
@@ -68,27 +81,54 @@ class AskedSlice(NamedTuple):
     upto: int
     manifest: str
     positions: tuple[int, ...]
+    carried: Carried | None = None
+
+
+class _Opened(NamedTuple):
+    """What a slice is matched with."""
+
+    journal: MatchingReader
+    folder: Path
+    """Where the index is."""
+    snapshot: Snapshot
+
+
+def _open(stage: Stage, slice: MatchSlice | AskedSlice) -> _Opened:
+    """Raises `StorageFault`, where the index was fetched after its damaged files were dropped."""
+    shard = slice.shard if isinstance(slice, MatchSlice) else WHOLE
+    if stage.snapshots is None or slice.carried is None:
+        return _Opened(journal_reader(stage.folder), stage.folder, open_shard(stage.folder, slice.manifest, shard))
+    fetched = fetch(stage.snapshots, slice.manifest, shard)
+    try:
+        journal = CarriedJournal(slice.carried, read_hearers(fetched.hearers))
+        return _Opened(journal, fetched.folder, open_shard(fetched.folder, slice.manifest, shard))
+    except StorageFault:
+        forget_damaged(stage.snapshots, slice.manifest, shard)
+        raise
 
 
 def match_slice(stage: Stage, slice: MatchSlice) -> Iterator[pa.RecordBatch]:
     """The first stage: decide what needs no operator of a slice's publications, in order of position. Yield `MATCHES`,
     one row at least."""
-    after, upto, manifest, shard = slice
-    journal, matcher = journal_reader(stage.folder), _matcher(stage.operators)
+    after, upto, manifest, shard, _ = slice
+    matcher = _matcher(stage.operators)
+    journal, folder, snapshot = _open(stage, slice)
     telling = Telling(journal, matcher)
-    snapshot = open_shard(stage.folder, manifest, shard)
     sent, start = 0, after
     while events := journal.documents(start, upto, CHUNK, BYTES_AT_ONCE):
         taxonomies = journal.taxonomies(start, events[-1].position)
         all_publications = [each for each in events if isinstance(each, Publication)]
-        publications = visitors(stage.folder, manifest, shard, all_publications, taxonomies)
+        publications = visitors(folder, manifest, shard, all_publications, taxonomies)
         for of, matched in matcher.match_pieces(snapshot, publications, taxonomies):
             end = of[-1].position if len(of) and of[-1] is not publications[-1] else events[-1].position
             some = [each for each in events if start < each.position <= end]
             found, stats = OutboxBatch.of(of, matched), matched.stats
             if shard != WHOLE:
                 stats = replace(stats, publications=0 if shard else sum(isinstance(each, Publication) for each in some))
-            for told in telling.tell(snapshot, some, found):
+            for told in _told_as_carried(telling.tell(snapshot, some, found)):
+                if told is None:
+                    yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats(), left=start)
+                    return
                 waiting = OpenEvents.between(start, told.upto, some, matched, found)
                 parts = waiting.parts(stage.operators) if shard == WHOLE else ()  # the outbox has one for a range
                 reach("pipeline.batch-matched")
@@ -102,14 +142,23 @@ def match_slice(stage: Stage, slice: MatchSlice) -> Iterator[pa.RecordBatch]:
         yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats())
 
 
+def _told_as_carried(told: Iterator[Told]) -> Iterator[Told | None]:
+    """What is told, and None, at last, where more versions before are needed than were carried."""
+    try:
+        yield from told
+    except NotCarried:
+        yield None
+
+
 def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
     """The second stage: call operators. Yield what becomes of the pending pairs of a slice's publications, and the
     results, as `MATCHES`."""
-    pending = outbox_reader(stage.folder).pending(asked.positions[0] - 1, len(asked.positions))
+    carried, positions = asked.carried, asked.positions
+    pending = carried.pending if carried else outbox_reader(stage.folder).pending(positions[0] - 1, len(positions))
     stored = [part.body for part in pending.parts if part.format == FORMAT]
-    journal, matcher, asker = journal_reader(stage.folder), _matcher(stage.operators), _asker(stage)
+    matcher, asker = _matcher(stage.operators), _asker(stage)
+    journal, _, snapshot = _open(stage, asked)
     telling = Telling(journal, matcher)
-    snapshot = open_shard(stage.folder, asked.manifest, WHOLE)
     asker.forget_ended(snapshot)
     left = list(asked.positions)
     while left:
@@ -141,9 +190,8 @@ def _matcher(operators: OperatorSet) -> Matcher:
 
 @lru_cache(maxsize=1)
 def _asker(stage: Stage) -> Asker:
-    """With the statistics of operators that the journal had when this process began."""
-    return make_asker(stage, journal_reader(stage.folder).learnt())
+    return make_asker(stage)
 
 
-def make_asker(stage: Stage, learnt: Iterable[Learnt]) -> Asker:
-    return Asker(schedule=stage.schedule, learnt=learnt, operators=stage.operators)
+def make_asker(stage: Stage) -> Asker:
+    return Asker(schedule=stage.schedule, learnt=stage.learnt, operators=stage.operators)

@@ -71,6 +71,8 @@ class ServiceSettings:
     """Of an answer as it is sent."""
     egress: EgressRules = field(default_factory=EgressRules)
     """Where webhooks and sources may be."""
+    public_url: str = ""
+    """Under which hubs of feeds reach this service; empty: it subscribes to none."""
     mail: MailServer | None = None
     idempotency: timedelta = field(default=timedelta(days=1))
     """How long the answer to a request with an ``Idempotency-Key`` is kept."""

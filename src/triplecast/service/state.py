@@ -28,6 +28,8 @@ from triplecast.service.tail import Tail
 from triplecast.sources import Poller
 
 _Result = TypeVar("_Result")
+CALLBACKS = "/websub/"
+"""The path below which hubs send what is new in the folder's sources; a secret follows."""
 
 
 class ServiceState:
@@ -58,7 +60,9 @@ class ServiceState:
         self.metrics = Metrics(engine, None if targets is None else targets.deliveries)
         self._held = 0
         folder = engine.serving.folder
-        self.poller = None if folder is None else Poller(engine, folder, Egress(settings.egress).send)
+        callbacks = settings.public_url and f"{settings.public_url.rstrip('/')}{CALLBACKS}"
+        send = Egress(settings.egress).send
+        self.poller = None if folder is None else Poller(engine, folder, send, callbacks=callbacks)
         """Asks the folder's sources; None in memory."""
 
     def check_streams(self) -> None:
