@@ -25,7 +25,14 @@ from triplecast.kernels.layout import (
     STRUCTURE_SHAPE,
     U8,
 )
-from triplecast.partition.items import Assignment, FiledItems, RoutedItems, join_leads, place_subscriptions
+from triplecast.partition.items import (
+    Assignment,
+    FiledItems,
+    RoutedItems,
+    find_synthetic,
+    join_leads,
+    place_subscriptions,
+)
 from triplecast.partition.placing import mix
 
 
@@ -60,13 +67,6 @@ def find_closed(segment: Segment) -> U8:
     by_star = (shapes[shape, SHAPE_STAR] != 0) & (stepped[first[1:]] == stepped[first[:-1]])
     closed: U8 = ((joins <= 1) | by_star).astype(np.uint8)
     return closed
-
-
-def find_synthetic(segment: Segment) -> U8:
-    """[constants] 1 for those that stand for no IRI of a publication: the predicates of words and marks."""
-    dictionary = segment.tables.dictionary
-    synthetic: U8 = (dictionary.text[dictionary.offsets[:-1]] != ord("<")).astype(np.uint8)
-    return synthetic
 
 
 def _find_roots(container: I32) -> I32:

@@ -16,13 +16,17 @@ from triplecast.pipeline.rows import MATCHES
 from triplecast.pipeline.stages import Stage
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import RDD, SparkContext
 
 Work = Callable[[Stage, Any], Iterator[pa.RecordBatch]]
 """A function of `pipeline.stages` from an item to its `MATCHES` rows."""
+Send = Callable[[Stage, int, Any], Iterator[tuple[tuple[int, ...], bytes]]]
+"""A function from an item to what so many groups of tasks need of it, under keys that begin with the group's number."""
+Receive = Callable[[Stage, int, Iterator[Any]], Iterator[pa.RecordBatch]]
+"""A function from what one of so many groups was sent to its `MATCHES` rows."""
 
 _END = b""
-"""Follows the rows of an item."""
+"""Follows the rows of an item, or of a group."""
 
 
 class JobGroup:
@@ -39,16 +43,27 @@ class JobGroup:
     def run(self, work: Work, stage: Stage, items: Sequence[Any]) -> pa.Table:
         """Return the rows of all items, in their order. Raises Spark's error for a task that failed or was abandoned,
         and OSError where the JVM went before it had sent all rows: PySpark takes that for their end."""
+        numbers = self._context.parallelize(range(len(items)), len(items))
+        return self._collect(numbers, partial(_perform, work, stage, list(items)), len(items))
+
+    def run_in_two(self, send: Send, receive: Receive, stage: Stage, items: Sequence[Any], groups: int) -> pa.Table:
+        """Return the rows of all groups: what `send` yields of each item is sorted by key and goes to the group that
+        the key begins with, which `receive` turns to rows. Raises as `run` does."""
+        numbers = self._context.parallelize(range(len(items)), len(items))
+        sent = numbers.mapPartitions(partial(_send, send, stage, groups, list(items)))
+        sorted_chunks = sent.repartitionAndSortWithinPartitions(groups, _group_of)
+        return self._collect(sorted_chunks, partial(_receive, receive, stage, groups), groups)
+
+    def _collect(self, numbers: RDD[Any], perform: Callable[[Iterator[Any]], Iterator[bytes]], tasks: int) -> pa.Table:
         self._context.setJobGroup(self._name, self._name, interruptOnCancel=True)
         with self._lock:
             self._running += 1
         try:
-            numbers = self._context.parallelize(range(len(items)), len(items))
-            answers = self._context.runJob(numbers, partial(_perform, work, stage, list(items)))
+            answers = self._context.runJob(numbers, perform)
         finally:
             with self._lock:
                 self._running -= 1
-        if answers.count(_END) != len(items):
+        if answers.count(_END) != tasks:
             raise OSError("Spark did not return all rows of a job")
         return pa.Table.from_batches(
             [pa.ipc.read_record_batch(pa.py_buffer(each), MATCHES) for each in answers if each != _END], MATCHES
@@ -75,4 +90,26 @@ def _perform(work: Work, stage: Stage, items: Sequence[Any], numbers: Iterator[i
         for batch in work(stage, items[number]):
             yield batch.serialize().to_pybytes()
         yield _END
+    freeze_objects()
+
+
+def _send(
+    send: Send, stage: Stage, groups: int, items: Sequence[Any], numbers: Iterator[int]
+) -> Iterator[tuple[tuple[int, ...], bytes]]:
+    """A task, in one of Spark's Python workers."""
+    stage.extend_search_path()
+    for number in numbers:
+        yield from send(stage, groups, items[number])
+
+
+def _group_of(key: tuple[int, ...]) -> int:
+    return key[0]
+
+
+def _receive(receive: Receive, stage: Stage, groups: int, sent: Iterator[Any]) -> Iterator[bytes]:
+    """A task, in one of Spark's Python workers."""
+    stage.extend_search_path()
+    for batch in receive(stage, groups, sent):
+        yield batch.serialize().to_pybytes()
+    yield _END
     freeze_objects()

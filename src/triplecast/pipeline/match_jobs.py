@@ -21,7 +21,7 @@ from triplecast.outbox import OutboxBatch
 from triplecast.pipeline.horizon import Horizon, MovingHorizon, next_end
 from triplecast.pipeline.jobs import JobGroup
 from triplecast.pipeline.rows import MATCHES, to_arrow
-from triplecast.pipeline.sharding import WHOLE
+from triplecast.pipeline.shard_stages import match_routed, route_slice
 from triplecast.pipeline.sink import Left, Sink
 from triplecast.pipeline.stages import MatchSlice, Stage, match_slice
 
@@ -90,7 +90,7 @@ class MatchJobs:
         after, committing, next_start = self._sink.reached()[0], None, 0.0
         with Journal.read_only(self._stage.folder) as journal, ThreadPoolExecutor(1, "triplecast-commits") as commits:
             while not self._ending.is_set():
-                batch = plan_batch(self._horizon.now, journal, after, self._slices, self._stage.shards)
+                batch = plan_batch(self._horizon.now, journal, after, self._slices)
                 if batch is None and committing is None:
                     self._horizon.wait(LOOK_SECONDS)
                     continue
@@ -112,7 +112,7 @@ class MatchJobs:
     def _match(self, batch: Batch) -> pa.Table:
         if not batch.slices:
             return _no_rows(batch.after, batch.upto, batch.upto)
-        return self._jobs.run(match_slice, self._stage, batch.slices)
+        return match_ranges(self._jobs, self._stage, batch.slices, self._slices)
 
     def _commit(self, matched: pa.Table, began: float) -> None:
         left = self._sink.take(lambda: matched, began)
@@ -120,7 +120,7 @@ class MatchJobs:
             left = self._sink.take(partial(match_left, self._jobs, self._stage, self._horizon, left, self._slices))
 
 
-def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices: int, shards: int = 0) -> Batch | None:
+def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices: int) -> Batch | None:
     """Plan the next batch, as far as journal, index and batch size allow; None where nothing may be matched yet."""
     if horizon is None:
         return None
@@ -131,14 +131,17 @@ def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices
     reach("pipeline.batch-planned")
     if first is None or first > end:
         return Batch(after, end, [], True)
-    found = slices_of(cut(after, end, first, slices), horizon.manifest, shards)
+    found = [MatchSlice(*each, horizon.manifest) for each in cut(after, end, first, slices)]
     return Batch(after, end, found, end - first >= horizon.batch - 1)
 
 
-def slices_of(ranges: Sequence[tuple[int, int]], manifest: str, shards: int) -> list[MatchSlice]:
-    """Each range by the whole index, or by each shard."""
-    which = range(shards) if shards else (WHOLE,)
-    return [MatchSlice(after, upto, manifest, shard) for after, upto in ranges for shard in which]
+def match_ranges(jobs: JobGroup, stage: Stage, ranges: Sequence[MatchSlice], slices: int) -> pa.Table:
+    """Match each range by the whole index, or route it to groups of shards: as many as there are cores, so that one
+    pass serves several shards."""
+    if not stage.shards:
+        return jobs.run(match_slice, stage, ranges)
+    groups = min(stage.shards, max(1, slices // 2))
+    return jobs.run_in_two(route_slice, match_routed, stage, ranges, groups)
 
 
 def match_left(jobs: JobGroup, stage: Stage, moving: MovingHorizon, left: Left, slices: int) -> pa.Table:
@@ -146,8 +149,8 @@ def match_left(jobs: JobGroup, stage: Stage, moving: MovingHorizon, left: Left, 
     horizon = moving.now
     assert horizon is not None, "a batch was matched by it"
     bounds = [min(left.after + number * max(1, left.fitted), left.upto) for number in range(slices + 1)]
-    ranges = [(after, upto) for after, upto in pairwise(bounds) if after < upto]
-    matched = jobs.run(match_slice, stage, slices_of(ranges, horizon.manifest, stage.shards))
+    ranges = [MatchSlice(after, upto, horizon.manifest) for after, upto in pairwise(bounds) if after < upto]
+    matched = match_ranges(jobs, stage, ranges, slices)
     if bounds[-1] < left.upto:
         matched = pa.concat_tables([matched, _no_rows(bounds[-1], left.upto, bounds[-1])])
     return matched

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from triplecast.index import INDEX, SegmentFolder, Snapshot, open_snapshot
 from triplecast.journal import BYTES_AT_ONCE, Journal
+from triplecast.kernels.layout import I64
+from triplecast.kernels.views import Views
 from triplecast.model.publication import Publication
 from triplecast.partition import SLICES, Partitioner, Routing
 from triplecast.partition.folder import SHARDS, ShardFolder, ShardManifest, ShardWriter
@@ -52,15 +54,12 @@ def open_shard(folder: Path, manifest: str, shard: int) -> Snapshot:
     return open_snapshot(SegmentFolder(folder / INDEX), index)
 
 
-def visitors(
-    folder: Path, manifest: str, shard: int, publications: Sequence[Publication], taxonomies: Taxonomies
-) -> list[Publication]:
-    """The publications that have to visit a shard."""
-    if shard == WHOLE:
-        return [*publications]
+def visits_of(
+    folder: Path, manifest: str, publications: Sequence[Publication], taxonomies: Taxonomies, scanned: Views
+) -> I64:
+    """[publications] the shards that each has to visit: bit k for shard k. Raises `StorageFault`."""
     routers, always = _routers(folder, manifest)
-    visits = (_routing().route(routers, publications, taxonomies) | always).tolist()
-    return [each for each, bits in zip(publications, visits, strict=True) if bits >> shard & 1]
+    return _routing().route(routers, publications, taxonomies, scanned) | always
 
 
 @lru_cache(maxsize=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,9 +13,12 @@ import pyarrow as pa
 
 from triplecast.crash_points import reach
 from triplecast.evaluate import Evaluator
+from triplecast.index import Snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.kernels.compiling import FIRST, is_compiled, warm
+from triplecast.kernels.views import Views
 from triplecast.match import Matcher
+from triplecast.model.events import DocumentEvent
 from triplecast.model.match import MatchStats
 from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.model.publication import Publication
@@ -24,7 +27,8 @@ from triplecast.operators.asking import Asker, settle_stored
 from triplecast.outbox import OutboxBatch
 from triplecast.pipeline.readers import journal_reader, outbox_reader
 from triplecast.pipeline.rows import to_arrow, to_rows
-from triplecast.pipeline.sharding import WHOLE, open_shard, visitors
+from triplecast.pipeline.sharding import WHOLE, open_shard
+from triplecast.taxonomy import Taxonomies
 from triplecast.telling import OpenEvents, Telling
 
 ANSWERS_AT_ONCE = 32 << 20
@@ -52,13 +56,12 @@ class Stage:
 
 
 class MatchSlice(NamedTuple):
-    """Publications at positions in (after, upto], and the manifest of the index, or of the shard, that answers for
+    """Publications at positions in (after, upto], and the manifest of the index, or of its shards, that answers for
     them."""
 
     after: int
     upto: int
     manifest: str
-    shard: int = WHOLE
 
 
 class AskedSlice(NamedTuple):
@@ -73,33 +76,62 @@ class AskedSlice(NamedTuple):
 def match_slice(stage: Stage, slice: MatchSlice) -> Iterator[pa.RecordBatch]:
     """The first stage: decide what needs no operator of a slice's publications, in order of position. Yield `MATCHES`,
     one row at least."""
-    after, upto, manifest, shard = slice
-    journal, matcher = journal_reader(stage.folder), _matcher(stage.operators)
-    telling = Telling(journal, matcher)
-    snapshot = open_shard(stage.folder, manifest, shard)
-    sent, start = 0, after
-    while events := journal.documents(start, upto, CHUNK, BYTES_AT_ONCE):
-        taxonomies = journal.taxonomies(start, events[-1].position)
-        all_publications = [each for each in events if isinstance(each, Publication)]
-        publications = visitors(stage.folder, manifest, shard, all_publications, taxonomies)
-        for of, matched in matcher.match_pieces(snapshot, publications, taxonomies):
+    after, upto, manifest = slice
+    journal = journal_reader(stage.folder)
+    answers = SliceAnswers(stage, slice, open_shard(stage.folder, manifest, WHOLE))
+    start = after
+    while not answers.left and (events := journal.documents(start, upto, CHUNK, BYTES_AT_ONCE)):
+        publications = [each for each in events if isinstance(each, Publication)]
+        yield from answers.add(start, events, publications, journal.taxonomies(start, events[-1].position))
+        start = events[-1].position
+    if start == after:
+        yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats())
+
+
+class SliceAnswers:
+    """What a snapshot, or a shard, finds of a slice, chunk by chunk, until that takes too much."""
+
+    def __init__(self, stage: Stage, slice: MatchSlice, snapshot: Snapshot, shard: int = WHOLE) -> None:
+        self._stage = stage
+        self._after, self._upto = slice.after, slice.upto
+        self._snapshot = snapshot
+        self._shard = shard
+        self._telling = _telling(stage)
+        self._sent = 0
+        self.left = False
+        """Whether the rest is left to another job."""
+
+    def add(
+        self,
+        start: int,
+        events: Sequence[DocumentEvent],
+        publications: Sequence[Publication],
+        taxonomies: Taxonomies,
+        scanned: Views | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield `MATCHES` of the events behind `start`; of their publications, these are matched."""
+        if self.left:
+            return
+        after, upto, stage, snapshot = self._after, self._upto, self._stage, self._snapshot
+        matcher = _matcher(stage.operators)
+        for of, matched in matcher.match_pieces(snapshot, publications, taxonomies, scanned):
             end = of[-1].position if len(of) and of[-1] is not publications[-1] else events[-1].position
             some = [each for each in events if start < each.position <= end]
             found, stats = OutboxBatch.of(of, matched), matched.stats
-            if shard != WHOLE:
-                stats = replace(stats, publications=0 if shard else sum(isinstance(each, Publication) for each in some))
-            for told in telling.tell(snapshot, some, found):
+            if self._shard != WHOLE:
+                mine = 0 if self._shard else sum(isinstance(each, Publication) for each in some)
+                stats = replace(stats, publications=mine)
+            for told in self._telling.tell(snapshot, some, found):
                 waiting = OpenEvents.between(start, told.upto, some, matched, found)
-                parts = waiting.parts(stage.operators) if shard == WHOLE else ()  # the outbox has one for a range
+                parts = waiting.parts(stage.operators) if self._shard == WHOLE else ()  # the outbox has one for a range
                 reach("pipeline.batch-matched")
                 yield from to_rows(told.batch, after, upto, stats, open=parts)
                 start, stats = told.upto, MatchStats()
-                sent += len(told.batch.bindings)
-            if sent > ANSWERS_AT_ONCE:
+                self._sent += len(told.batch.bindings)
+            if self._sent > ANSWERS_AT_ONCE:
+                self.left = True
                 yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats(), left=start)
                 return
-    if start == after:
-        yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats())
 
 
 def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
@@ -108,7 +140,7 @@ def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
     pending = outbox_reader(stage.folder).pending(asked.positions[0] - 1, len(asked.positions))
     stored = [part.body for part in pending.parts if part.format == FORMAT]
     journal, matcher, asker = journal_reader(stage.folder), _matcher(stage.operators), _asker(stage)
-    telling = Telling(journal, matcher)
+    telling = _telling(stage)
     snapshot = open_shard(stage.folder, asked.manifest, WHOLE)
     asker.forget_ended(snapshot)
     left = list(asked.positions)
@@ -137,6 +169,10 @@ def load_stages(stage: Stage, number: int) -> Iterator[pa.RecordBatch]:
 @lru_cache(maxsize=1)
 def _matcher(operators: OperatorSet) -> Matcher:
     return Matcher(Evaluator(), operators)
+
+
+def _telling(stage: Stage) -> Telling:
+    return Telling(journal_reader(stage.folder), _matcher(stage.operators))
 
 
 @lru_cache(maxsize=1)
