@@ -24,7 +24,15 @@ from triplecast.match.segment import Scratch, Validity, encode_batch
 from triplecast.match.segment_matches import match_one, match_segment, match_single, match_views_at_once
 from triplecast.match.views import renumber, scan_views, views_between, views_since, views_upto
 from triplecast.model.entailment import EntailmentMode
-from triplecast.model.match import ANSWER_LIMITS, AnswerLimits, MatchedBatch, MatchRows, MatchStats, Undecided
+from triplecast.model.match import (
+    ANSWER_LIMITS,
+    AnswerLimits,
+    MatchedBatch,
+    MatchRows,
+    MatchStats,
+    Undecided,
+    order_pairs,
+)
 from triplecast.model.open_rows import EVALUATED, NO_OPEN_ROWS, OpenRows
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
@@ -264,7 +272,7 @@ def join_rows(
     """All rows of a batch by (publication, registration), with the sheets that they need."""
     publication = np.concatenate([part.publication for part in parts])
     registration = np.concatenate([part.registration for part in parts])
-    order = np.lexsort((registration, publication))
+    order = order_pairs(publication, registration)
     sheet, offsets, text = join_sheets([(part.sheet, part.offsets, part.text) for part in parts])
     ordered = tuple(sorted(undecided, key=lambda pair: (pair.publication, pair.registration)))
     return MatchedBatch(publication[order], registration[order], sheet[order], offsets, text, ordered, open_rows, stats)
