@@ -9,7 +9,7 @@ from triplecast.kernels.build import Items
 from triplecast.kernels.layout import F64, I32, I64
 from triplecast.partition.items import Assignment, FiledItems, RoutedItems, chunk_items, join_leads, place_subscriptions
 
-CHUNK = 16
+CHUNK = 4
 """Items of one structure that stay together."""
 PIECES = 16
 """An anchor with more than one in so many of a mean shard's load or bytes is cut into pieces of at most that."""
