@@ -79,6 +79,8 @@ class Assignment(NamedTuple):
     """By subscription."""
     entries: RoutedItems | None
     """None if every publication visits every shard."""
+    entry: I32 | None = None
+    """[M] the entry of each item: its root, or its merger if it has one."""
 
 
 def chunk_items(group: I32, size: int | I64) -> I32:
