@@ -97,8 +97,9 @@ class TakingJournal(JournalWriter):
                 write_lease(self._database, block.ids, block.end)
             if any(each.scope == REPOSITORY for each in taken):
                 self._write_setting(SCOPE_SETTING, "1")
-                self._has_repository_scope = None
-            self._hearers = self._write_heard(block.heard())
+            for notify in sorted(block.heard() - {EVERY}):
+                self._write_setting(hearing_setting(notify), "1")
+            self._has_repository_scope = self._hearers = None  # read again: this may not be committed
         elif row.kind in ENDS:
             drop_leases(self._database, [row.number])
             self._write_ended(row.number, row.name, row.position)
@@ -117,7 +118,7 @@ class TakingJournal(JournalWriter):
         return self._hearers
 
     def _write_heard(self, hears: Set[str]) -> frozenset[str]:
-        """Note what registrations want to hear; return it, and what others want or wanted."""
+        """Note what registrations want to hear; return it, and what others want or wanted, once it is committed."""
         heard = self._heard()
         for notify in sorted(hears - heard - {EVERY}):
             self._write_setting(hearing_setting(notify), "1")

@@ -12,10 +12,12 @@ from typing import NamedTuple
 import pytest
 from journal_samples import run_and_crash
 
+from triplecast.errors import StorageFault
 from triplecast.journal import Journal, JournalFile
 from triplecast.journal.parts import read_parts
 from triplecast.model.events import Removal
 from triplecast.model.publication import Draft, Origin, Publication
+from triplecast.model.subscription import Subscription
 
 SEED = int(os.environ.get("TRIPLECAST_SEED", "0"))
 DOCUMENTS = ("urn:a", "urn:b", "urn:c")
@@ -235,3 +237,18 @@ def test_damage_of_what_is_held_is_reported(tmp_path: Path) -> None:
             write(journal, [LEFT])
         with pytest.raises(Exception, match="the part urn:1 of document urn:a is damaged"):
             journal.check()
+
+
+def test_a_replica_that_failed_to_take_a_subscription_takes_it_later() -> None:
+    """What it noted of the subscription while it took it is forgotten with it."""
+    with Journal.in_memory() as journal, Journal.in_memory() as replica:
+        journal.subscribe([Subscription("s", "SELECT * { ?s ?p ?o }", notify="changed")])
+        write(journal, [Step("publish", "urn:a", (("urn:a", "x"),))])
+        records = journal.records(0, journal.head(), 1 << 40)
+        damaged = records[-1]._replace(row=records[-1].row._replace(position=journal.head() + 1))
+        with pytest.raises(StorageFault):
+            replica.take_records([*records[:-1], damaged])
+        assert not replica.has_hearers("changed")
+        replica.take_records(records)
+        assert replica.has_hearers("changed")
+        replica.check()
