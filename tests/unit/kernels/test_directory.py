@@ -98,7 +98,6 @@ def shown(views: Views) -> list[object]:
     names = [text[a : a + n].tobytes() for a, n in zip(start.tolist(), length.tolist(), strict=True)]
     bounds = views.offsets.tolist()
     rows = [
-        [[names[term] for term in row] for row in views.triples[a:b].tolist()]
-        for a, b in itertools.pairwise(bounds)
+        [[names[term] for term in row] for row in views.triples[a:b].tolist()] for a, b in itertools.pairwise(bounds)
     ]
     return [views.mode.tolist(), rows, views.terms.hashes.tolist(), views.terms.value_class.tolist()]
