@@ -4,7 +4,7 @@ The compiled kernels count keys, structures and joins only (`MatchStats`). Here 
 with the names that they call replaced by ones that count; what they find is what the compiled ones find
 (``tests/experiments/test_metered.py``, where a hand-made index is counted by hand too). Nothing is added to a kernel
 for this, so nothing is slower for it. Left out, as of the papers' algorithms: reading the publication, and writing and
-sorting what was found.
+sorting what was found. What is done twice counts twice: keys are looked up again for the bindings of what matched.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ TERMS = "terms looked up"
 """In the dictionary: every term of the publication."""
 LOOKUPS = "look-ups"
 """Keys that a publication's triples could have, hashed and looked for."""
+LOOKUPS_AGAIN = "look-ups for bindings"
+"""The same once more, of a publication that something matched."""
 KEYS = "keys"
 """Those found, each with its chain of triples."""
 STRUCTURES = "structures"
@@ -88,9 +90,12 @@ def meter(segment: Segment, publications: Sequence[Publication]) -> Metered:
     kernels = _make_twins(work)
     with np.errstate(over="ignore"):
         matched = kernels["match_views"](index, encoded, scratch.work, 1 << 62)
+        looked_up = work[LOOKUPS]
         limits = SheetLimits(EVERYTHING, PAIR_BYTES, scratch.weight, ALL)
-        given = index, segment.tables.answers, encoded, matched, views.terms, limits
+        given = index, segment.tables.answers, encoded, matched, views.terms, limits, scratch.work
         sheets = kernels["collect_sheets"](*given)
+    work[LOOKUPS_AGAIN] = work[LOOKUPS] - looked_up
+    work[LOOKUPS] = looked_up
     work[KEYS] += int(matched.counts[0])
     work[STRUCTURES] += int(matched.counts[1])
     work = +work

@@ -35,7 +35,7 @@ from triplecast.kernels.layout import (
     find_place,
     read_code,
 )
-from triplecast.kernels.probe import Hits, forget_keys, has_key, keep_hits, make_hits, make_kept, may_join, probe
+from triplecast.kernels.probe import Hits, forget_keys, has_key, make_hits, may_join, probe
 from triplecast.kernels.runs import (
     MatchedRuns,
     RunBuffer,
@@ -64,7 +64,7 @@ _VALUES_A_LINE = 2
 def match_views(index: Index, encoded: Encoded, work: Work, room: int) -> MatchedRuns:
     """Match the views of a batch against one segment, up to the one that leaves no room for further pairs."""
     views = len(encoded.view_mode)
-    found, hits, kept = make_buffer(work, views), make_hits(index, encoded, work.bits), make_kept(views)
+    found, hits = make_buffer(work, views), make_hits(index, encoded, work.bits)
     counts = np.zeros(4, np.int64)
     candidates = np.empty(len(index.structures), np.int32)
     state = make_state(index)
@@ -81,9 +81,6 @@ def match_views(index: Index, encoded: Encoded, work: Work, room: int) -> Matche
             found = make_room(found, most, chosen)
             work.epoch[0] += 1
             _emit(index, encoded, (view, size, chosen), hits, candidates, state, found, work)
-            kept = keep_hits(kept, view, hits, keys)
-        else:
-            kept.offsets[view + 1, 0], kept.offsets[view + 1, 1] = kept.offsets[view, 0], kept.offsets[view, 1]
         forget_keys(hits, keys)
         counts[3] += 1
         if found.sizes[0] >= room:
@@ -100,7 +97,6 @@ def match_views(index: Index, encoded: Encoded, work: Work, room: int) -> Matche
         found.run_start[: runs + 1],
         found.exhausted[:exhausted],
         counts,
-        kept,
     )
 
 

@@ -47,8 +47,6 @@ class Hits(NamedTuple):
     hits."""
     keys: I32
     """The present keys, in the order found."""
-    places: I32
-    """The slot of each."""
     chain: I32
     """[hits, 2] triple of the view, next hit or -1; triples ascend along a chain."""
     hashes: U64
@@ -68,58 +66,6 @@ class Hits(NamedTuple):
     """See `link_ends`; ``links[0]`` is 0 until they are made."""
 
 
-class KeptHits(NamedTuple):
-    """What views have of an index, as their bindings need it; nothing of a view without a structure to join."""
-
-    keys: I32
-    """[·, 3] as `Hits.slots`, only those in use."""
-    chain: I32
-    """As `Hits.chain`, view after view."""
-    offsets: I64
-    """[V + 1, 2] rows of `keys` and of `chain`."""
-
-
-@njit
-def make_kept(views: int) -> KeptHits:
-    return KeptHits(np.empty((64, 3), np.int32), np.empty((64, 2), np.int32), np.zeros((views + 1, 2), np.int64))
-
-
-@njit
-def keep_hits(kept: KeptHits, view: int, hits: Hits, found: int) -> KeptHits:
-    """Keep those of a view with so many keys; return `kept`, or a larger copy."""
-    first_key, first_hit = kept.offsets[view]
-    count = 0
-    for i in range(found):
-        count += hits.slots[hits.places[i], 2]
-    keys, chain = kept.keys, kept.chain
-    if first_key + found > len(keys):
-        keys = np.empty((2 * (first_key + found), 3), np.int32)
-        keys[:first_key] = kept.keys[:first_key]
-    if first_hit + count > len(chain):
-        chain = np.empty((2 * (first_hit + count), 2), np.int32)
-        chain[:first_hit] = kept.chain[:first_hit]
-    for i in range(found):
-        for column in range(3):
-            keys[first_key + i, column] = hits.slots[hits.places[i], column]
-    for hit in range(count):
-        chain[first_hit + hit, 0], chain[first_hit + hit, 1] = hits.chain[hit, 0], hits.chain[hit, 1]
-    kept.offsets[view + 1, 0], kept.offsets[view + 1, 1] = first_key + found, first_hit + count
-    return KeptHits(keys, chain, kept.offsets)
-
-
-@borrowing
-def restore_slots(kept: KeptHits, view: int, slots: I32) -> int:
-    """Fill `Hits.slots` with what was kept of a view; return how many are in use."""
-    first, last = kept.offsets[view, 0], kept.offsets[view + 1, 0]
-    size = table_size(last - first)
-    slots[:size, 0] = -1
-    for row in range(first, last):
-        place = find_slot(slots, size, kept.keys[row, 0])
-        for column in range(3):
-            slots[place, column] = kept.keys[row, column]
-    return size
-
-
 @njit
 def make_hits(index: Index, encoded: Encoded, bits: U64) -> Hits:
     """Scratch that is large enough for every view of a batch; `bits` are those of the segment."""
@@ -132,7 +78,6 @@ def make_hits(index: Index, encoded: Encoded, bits: U64) -> Hits:
         bits,
         _make_presence(),
         np.empty((table_size(lookups), 3), np.int32),
-        np.empty(lookups, np.int32),
         np.empty(lookups, np.int32),
         np.empty((lookups, 2), np.int32),
         np.empty(lookups, np.uint64),
@@ -245,7 +190,6 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
             slots[place, 2] = 0
             subjects[place] = np.uint64(0)
             keys[found] = key
-            hits.places[found] = place
             prefetch(index.anchor_offsets, key)
             found += 1
             bits[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
@@ -265,7 +209,6 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
         slots[place, 1] = -1
         slots[place, 2] = 0
         keys[found] = always
-        hits.places[found] = place
         found += 1
         bits[always >> 6] |= np.uint64(1) << np.uint64(always & 63)
         presence[find_place(always)] = presence[find_place(always) + np.uint64(PLACES)] = 0xFF

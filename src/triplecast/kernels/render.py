@@ -9,7 +9,6 @@ import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.layout import I32, I64, U8, U64, Answers, empty_answers
-from triplecast.kernels.probe import make_kept
 from triplecast.kernels.resolve import Terms, empty_terms
 from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.kernels.sheets import BACKSLASH, QUOTE, SheetLimits, Sheets
@@ -312,9 +311,7 @@ def warm_up() -> None:
     none, wide = np.zeros(0, np.int32), np.zeros(0, np.int64)
     sheets = Sheets(none, none, np.zeros(1, np.int64), wide, none, wide, 0)
     limits = SheetLimits(0, 0, wide, np.zeros(0, np.uint8))
-    runs = MatchedRuns(
-        none, none, none, none, none, np.zeros(1, np.int64), np.zeros((0, 2), np.int32), wide, make_kept(0)
-    )
+    runs = MatchedRuns(none, none, none, none, none, np.zeros(1, np.int64), np.zeros((0, 2), np.int32), wide)
     json, _ = render_sheets(sheets, empty_answers(), empty_terms(), limits)
     write_rows(sheets, empty_answers(), empty_terms(), limits, runs, none, make_work(0, 0))
     gather(json, wide, wide, json, wide)

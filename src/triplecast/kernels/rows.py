@@ -37,10 +37,10 @@ from triplecast.kernels.layout import (
     empty_encoded,
     empty_index,
 )
-from triplecast.kernels.probe import KeptHits, make_kept, restore_slots, table_size
+from triplecast.kernels.probe import Hits, forget_keys, make_hits, probe
 from triplecast.kernels.resolve import Terms, empty_terms
 from triplecast.kernels.row_order import drop_repeated, rank_terms, sort_rows
-from triplecast.kernels.runs import MatchedRuns
+from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.kernels.sheets import BYTES_A_ROW, SheetLimits, Sheets, sheet_size
 from triplecast.kernels.walk import EXHAUSTED, STEPS_LIMIT, Walk, abandon, advance, begin, make_state
 
@@ -68,14 +68,14 @@ def collect_sheets(
     matched: MatchedRuns,
     terms: Terms,
     limits: SheetLimits,
+    work: Work,
 ) -> Sheets:
     """The sheets of the decided runs of `matched`, as many as there is room for."""
     of_pair = np.full(len(matched.subscription), np.int32(-1), np.int32)
     ranks = np.empty(len(terms.start), np.int32)
     lengths = np.full(len(terms.start), np.int32(-1), np.int32)
     all_wanted = len(limits.wanted) == 0
-    slots, links = _make_scratch(encoded, matched.kept)
-    chain = matched.kept.chain
+    hits = make_hits(index, encoded, work.bits)
     taken = np.int64(0)
     runs = len(matched.run_view)
     ranked = np.int64(-1)
@@ -91,25 +91,25 @@ def collect_sheets(
     selected = np.empty(SOLUTIONS_LIMIT, np.int64)
     spare = np.empty(SOLUTIONS_LIMIT, np.int64)
     view = -1
+    keys = 0
     size = 0
     for run in range(len(matched.run_view)):
         structure = matched.run_structure[run]
         if index.shapes[index.structures[structure, STRUCTURE_SHAPE], SHAPE_NECESSARY] == 1:
             continue
         if matched.run_view[run] != view:
+            forget_keys(hits, keys)
             view = matched.run_view[run]
-            size = restore_slots(matched.kept, view, slots)
-            chain = matched.kept.chain[matched.kept.offsets[view, 1] :]
-            links[0] = 0
+            keys, size = probe(index, encoded, view, hits)
         start, end = matched.run_start[run], matched.run_start[run + 1]
         first_cell = growing.sizes[2]
         solutions = 1
         wanted = limits.wanted if all_wanted else limits.wanted[start:end]
         if _needs_rows(index.answer_of, answers.flags, matched.subscription[start:end], wanted):
-            solutions = _solve(index, encoded, (view, size, structure), (slots, chain, links), state, growing)
+            solutions = _solve(index, encoded, (view, size, structure), hits, state, growing)
             while solutions == NO_ROOM:
                 growing = _double_cells(growing)
-                solutions = _solve(index, encoded, (view, size, structure), (slots, chain, links), state, growing)
+                solutions = _solve(index, encoded, (view, size, structure), hits, state, growing)
         previous = np.int32(-1)
         for pair in range(start, end):
             if not all_wanted and limits.wanted[pair] == 0:
@@ -158,6 +158,7 @@ def collect_sheets(
             break
         if limits.room < 0:
             growing.sizes[2] = first_cell
+    forget_keys(hits, keys)
     sheets, rows, cells = growing.sizes
     return Sheets(
         of_pair,
@@ -168,18 +169,6 @@ def collect_sheets(
         growing.bytes[:sheets],
         runs,
     )
-
-
-@njit
-def _make_scratch(encoded: Encoded, kept: KeptHits) -> tuple[I32, I32]:
-    """`Hits.slots` and `Hits.links` that are large enough for every view."""
-    triples, terms, keys = 0, 0, 0
-    for view in range(len(encoded.view_mode)):
-        triples = max(triples, encoded.view_offsets[view + 1] - encoded.view_offsets[view])
-        terms = max(terms, encoded.view_terms[view, 1])
-    for view in range(len(kept.offsets) - 1):
-        keys = max(keys, kept.offsets[view + 1, 0] - kept.offsets[view, 0])
-    return np.empty((table_size(keys), 3), np.int32), np.zeros(1 + 4 * terms + 2 * triples, np.int32)
 
 
 @borrowing
@@ -195,14 +184,14 @@ def _solve(
     index: Index,
     encoded: Encoded,
     view_size_structure: tuple[int, int, int],
-    slots_chain_links: tuple[I32, I32, I32],
+    hits: Hits,
     join_state: tuple[I32, I32],
     growing: _Growing,
 ) -> int:
     """Appends all solutions of a structure to the cells; returns how many, -1 beyond the limits, or `NO_ROOM`."""
     view, size, structure = view_size_structure
     steps, key_terms = index.full_steps, index.key_terms
-    triples, (slots, chain, links) = encoded.triples, slots_chain_links
+    triples, chain, links = encoded.triples, hits.chain, hits.links
     state, bound = join_state
     cells = growing.cells
     shape = index.structures[structure, STRUCTURE_SHAPE]
@@ -221,7 +210,7 @@ def _solve(
     )
     if walk.steps == 0:
         return 1
-    begin(walk, steps, index.structure_keys, index.structures[structure, STRUCTURE_KEYS], slots, size, state)
+    begin(walk, steps, index.structure_keys, index.structures[structure, STRUCTURE_KEYS], hits.slots, size, state)
     filled = growing.sizes[2]
     solutions = 0
     exhausted = False
@@ -331,7 +320,5 @@ def warm_up() -> None:
     index, encoded = empty_index(), empty_encoded()
     none, counts = np.zeros(0, np.int32), np.zeros(4, np.int64)
     limits = SheetLimits(0, 0, np.zeros(0, np.int64), np.zeros(0, np.uint8))
-    matched = MatchedRuns(
-        none, none, none, none, none, np.zeros(1, np.int64), np.zeros((0, 2), np.int32), counts, make_kept(0)
-    )
-    collect_sheets(index, empty_answers(), encoded, matched, empty_terms(), limits)
+    matched = MatchedRuns(none, none, none, none, none, np.zeros(1, np.int64), np.zeros((0, 2), np.int32), counts)
+    collect_sheets(index, empty_answers(), encoded, matched, empty_terms(), limits, make_work(0, 0))

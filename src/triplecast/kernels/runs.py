@@ -20,7 +20,6 @@ from triplecast.kernels.conditions import (
     upper_of,
 )
 from triplecast.kernels.layout import I32, I64, STRUCTURE_PLAIN, U32, U64, Encoded, Index, read_code
-from triplecast.kernels.probe import KeptHits
 from triplecast.kernels.words import copy_numbers
 
 _LARGEST = 1 << 22
@@ -44,7 +43,6 @@ class MatchedRuns(NamedTuple):
     """[pairs, 2] view and structure whose join exceeded its steps; its subscriptions are in no run."""
     counts: I64
     """Keys, structures touched, structures joined, views matched."""
-    kept: KeptHits
 
 
 class Work(NamedTuple):

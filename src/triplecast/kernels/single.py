@@ -111,7 +111,7 @@ def match_at_once(views: Views, packed: Packed, room: int, longest: int, mask: n
     if len(matched.exhausted) > 0 or len(matched.subscription) == 0:
         return _nothing(len(matched.exhausted) == 0, matched.counts)
     limits = SheetLimits(room, longest, segment.weight, np.zeros(0, np.uint8))
-    sheets = collect_sheets(segment.tables, segment.answers, encoded, matched, views.terms, limits)
+    sheets = collect_sheets(segment.tables, segment.answers, encoded, matched, views.terms, limits, work)
     written = write_rows(sheets, segment.answers, views.terms, limits, matched, views.publication, work)
     whole = sheets.runs == len(matched.run_view) and written.left == 0 and written.bytes <= room
     keys, touched, joins, _ = matched.counts

@@ -168,7 +168,7 @@ def make_sheets(
     """The sheets of runs, or of the pairs that are `wanted` of them, up to the run that there is no room for."""
     index, answers = segment.tables.index, segment.tables.answers
     limits = SheetLimits(room, PAIR_BYTES, scratch.weight, wanted)
-    return collect_sheets(index, answers, encoded, matched, views.terms, limits)
+    return collect_sheets(index, answers, encoded, matched, views.terms, limits, scratch.work)
 
 
 def publications_of(views: Views, matched: MatchedRuns) -> I32:

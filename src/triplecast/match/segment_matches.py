@@ -329,7 +329,6 @@ def _before(matched: MatchedRuns, views: Views, upto: int) -> MatchedRuns:
         matched.run_start[: runs + 1],
         exhausted,
         matched.counts,
-        matched.kept,
     )
 
 
