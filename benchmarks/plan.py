@@ -27,6 +27,7 @@ from benchmarks.scenarios.registering import (
 from benchmarks.scenarios.replacing import measure_replaced
 from benchmarks.scenarios.repository import LARGE_STORE, measure_repository
 from benchmarks.scenarios.scanning import measure_scan
+from benchmarks.scenarios.service import measure_service
 from benchmarks.scenarios.skew import measure_skew
 from benchmarks.scenarios.standing import QUICK as QUICK_STANDING
 from benchmarks.scenarios.standing import measure_hub, measure_standing, measure_structures
@@ -62,7 +63,7 @@ DEFAULT_PARTS: tuple[str, ...] = (
 )
 DEFAULT_PARTS += ("fulltext", "taxonomy", "spark", "following", "dropped")
 """In the order of `plan_runs`."""
-PARTS = (*DEFAULT_PARTS, "partition", "tenmillion")
+PARTS = (*DEFAULT_PARTS, "partition", "service", "tenmillion")
 """With those that run only where they are named: they take long."""
 QUICK_PARTS: tuple[str, ...] = ("scan", "templates", "realtail", "alerts", "same", "stars")
 QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "storing", "repository", "standing")
@@ -90,6 +91,8 @@ STRUCTURES = (10, 100, 1_000, 10_000)
 REFERENCES = (1_000, 10_000, 100_000)
 REPLACED_SECONDS = 60.0
 READ_SECONDS = 10.0
+SERVICE, QUICK_SERVICE = (9_900, 15.0), (1_000, 3.0)
+"""Readers, and seconds of each load."""
 FRONT_DOOR = 100_000, 1.5
 """Subscriptions, and seconds of a turn."""
 QUICK_FRONT_DOOR = 10_000, 0.2
@@ -132,6 +135,7 @@ def _plan_whole(root: Path, large: bool) -> list[tuple[str, Run]]:
     plan += [
         ("following", partial(measure_changed_line, "alerts", SPARK_SUBSCRIPTIONS)),
         ("dropped", partial(measure_dropped, "alerts", SPARK_SUBSCRIPTIONS)),
+        ("service", partial(measure_service, *SERVICE)),
         ("tenmillion", partial(measure_ten_million, TEN_MILLION, PUBLICATIONS)),
     ]
     return plan
@@ -166,6 +170,7 @@ def _plan_quick(root: Path) -> list[tuple[str, Run]]:
     plan += [
         ("following", partial(measure_changed_line, "alerts", QUICK_SIZE)),
         ("dropped", partial(measure_dropped, "alerts", QUICK_SIZE)),
+        ("service", partial(measure_service, *QUICK_SERVICE)),
         ("tenmillion", partial(measure_ten_million, 10 * QUICK_SIZE, QUICK_PUBLICATIONS, slice_size=QUICK_SIZE)),
     ]
     return plan

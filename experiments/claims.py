@@ -20,6 +20,9 @@ A claim that does not hold is reported; nothing is raised for it. Each has a che
 ``of`` says of what: ``value`` (the figure's unit), ``work`` (all counted steps) or one kind of work. An end of
 ``between`` that is null is open. Growth is told from at least `POINTS` points. A ratio of lines of which one was
 measured on fewer publications is of those that both were.
+
+Where a figure's values were repeated, the check is asked of their medians and of each turn by itself: a claim holds, or
+does not, where all say so, and else cannot be judged.
 """
 
 from __future__ import annotations
@@ -55,12 +58,15 @@ class Claim:
 class Verdict:
     claim: Claim
     held: bool | None
-    """None: the figures do not have what it is about."""
+    """None: the figures do not have what it is about, or not all turns agree."""
     seen: str
+    noisy: bool = False
+    """Whether it holds in some turns and not in others."""
 
     @property
     def word(self) -> str:
-        seen = "not checked" if self.held is None else "yes" if self.held else "**no**"
+        unknown = "cannot be judged" if self.noisy else "not checked"
+        seen = unknown if self.held is None else "yes" if self.held else "**no**"
         return f"{seen}; not counted: {self.claim.discounted}" if self.claim.discounted else seen
 
 
@@ -82,11 +88,15 @@ def judge(claims: Sequence[Claim], figures: Sequence[Figure], quick: bool) -> li
 def _judge_one(claim: Claim, known: Mapping[str, Figure]) -> Verdict:
     if claim.figure not in known:
         return Verdict(claim, None, f"not measured: no figure {claim.figure}")
+    check = _CHECKS[claim.check["kind"]]
     try:
-        held, seen = _CHECKS[claim.check["kind"]](known[claim.figure], claim.check)
+        held, seen = check(known[claim.figure], claim.check)
+        turns = [check(turn, claim.check)[0] for turn in known[claim.figure].turns()]
     except (LookupError, ArithmeticError, ValueError) as error:
         return Verdict(claim, None, f"cannot be checked: {error.args[0]}")
-    return Verdict(claim, held, seen)
+    if len({held, *turns}) == 1:
+        return Verdict(claim, held, seen)
+    return Verdict(claim, None, f"{seen}; so in {turns.count(True)} of {len(turns)} turns", noisy=True)
 
 
 def _measure(point: Point, of: str) -> float:

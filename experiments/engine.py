@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from experiments.figures import ENGINE, ENGINE_BATCH, Line, Point
-from experiments.measuring import time_batch, time_each
+from experiments.measuring import Run
 from experiments.metered import count_work
 from triplecast.index import Segment, Snapshot
 from triplecast.index.merge import merge_segments
@@ -103,31 +103,34 @@ class Engine:
             raise ValueError(f"the engine left a pair undecided: {pair}")
         return matched
 
-    def time_alone(self, contents: Sequence[bytes], x: float) -> Point:
-        """Of `ENGINE`: N-Triples bytes of one publication a call in, matches with their bindings as JSON out. The work
-        is that of the first `METERED`."""
-        publications = self.take(contents)
-        counted = [count_work(self.snapshot.segments, [each]) for each in publications[:METERED]]
+    def alone(self, contents: Sequence[bytes]) -> Run[list[Publication]]:
+        """Of `ENGINE`: N-Triples bytes of one publication a call in, matches with their bindings as JSON out."""
+        return Run(self._match, [[publication] for publication in self.take(contents)])
+
+    def batch(self, contents: Sequence[bytes]) -> Run[list[Publication]]:
+        """Of `ENGINE_BATCH`: the same of all in one call; they are to be different."""
+        return Run(self._match, [self.take(contents)], per=len(contents))
+
+    def numbers_alone(self, contents: Sequence[bytes]) -> Run[list[Publication]]:
+        """As `alone`, but no bindings are made: the numbers of those that match are all that is found."""
+        return Run(self._find_numbers(), [[publication] for publication in self.take(contents)])
+
+    def numbers(self, contents: Sequence[bytes]) -> Run[list[Publication]]:
+        """As `batch`, but without bindings."""
+        return Run(self._find_numbers(), [self.take(contents)], per=len(contents))
+
+    def count_work(self, contents: Sequence[bytes], points: Mapping[str, Point]) -> dict[str, Point]:
+        """The engine's points with the work of the first `METERED` of these publications."""
+        counted = [count_work(self.snapshot.segments, [each]) for each in self.take(contents[:METERED])]
         work = {
             kind: sum(each.get(kind, 0.0) for each in counted) / len(counted)
             for kind in sorted({kind for each in counted for kind in each})
         }
-        alone = time_each(self._match, [[publication] for publication in publications], x)
-        return replace(alone, work=work, steps_each=tuple(sum(each.values()) for each in counted))
-
-    def time_batch(self, contents: Sequence[bytes], alone: Point) -> Point:
-        """Of `ENGINE_BATCH`: the same of all in one call, per publication; they are to be different. Work, and where it
-        stands, are those of `alone`."""
-        together = time_batch(self._match, self.take(contents), alone.x)
-        return replace(together, work=alone.work, steps_each=alone.steps_each)
-
-    def time_numbers_alone(self, contents: Sequence[bytes], x: float) -> Point:
-        """As `time_alone`, but no bindings are made: the numbers of those that match are all that is found."""
-        return time_each(self._find_numbers(), [[publication] for publication in self.take(contents)], x)
-
-    def time_numbers(self, contents: Sequence[bytes], x: float) -> Point:
-        """As `time_batch`, but without bindings."""
-        return time_batch(self._find_numbers(), self.take(contents), x)
+        steps = tuple(sum(each.values()) for each in counted)
+        return {
+            name: replace(point, work=work, steps_each=steps) if name in (ENGINE, ENGINE_BATCH) else point
+            for name, point in points.items()
+        }
 
     def _find_numbers(self) -> Callable[[Sequence[Publication]], None]:
         scratches = [Scratch(segment) for segment in self.snapshot.segments]

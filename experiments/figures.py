@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 ENGINE = "Triplecast"
 """The line of the engine, whole matcher, one publication a call: what the papers call matching time."""
@@ -24,13 +24,28 @@ class Point:
     """The values of which `value` is the mean, publication by publication; empty where they cannot be told apart."""
     steps_each: tuple[float, ...] = ()
     """Steps, publication by publication, those counted: of the engine fewer than were timed."""
-    rounds: int = 0
-    """How often each publication was matched, its fastest being its value; 0 of what is no time."""
+    turns: tuple[tuple[float, ...], ...] = ()
+    """The values of `each` as each turn, or each seed, gave them; empty of what was taken once and of counts."""
 
     @property
     def steps(self) -> float:
         """All counted work."""
         return sum(self.work.values())
+
+    @property
+    def spread(self) -> tuple[float, float] | None:
+        """The least and the most of its turns or seeds; of values taken once, of the publications; None of one."""
+        if self.turns:
+            means = [sum(each) / len(each) for each in self.turns]
+            return min(means), max(means)
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    def of_turn(self, number: int) -> Point:
+        """As that turn alone would have given it; itself where nothing was repeated."""
+        if not self.turns:
+            return self
+        each = self.turns[number % len(self.turns)]
+        return replace(self, value=sum(each) / len(each), each=each if self.each else (), turns=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +53,6 @@ class Line:
     name: str
     points: tuple[Point, ...]
     """Ascending in x."""
-    threshold: bool = False
-    """Nothing measured, but what a claim holds the other lines against."""
 
     def at(self, x: float) -> Point:
         """Raises KeyError where the line has no such point."""
@@ -63,6 +76,15 @@ class Figure:
     """Whether the values span decades and are drawn so; x stays linear, as in the papers."""
     sizes: str = ""
     """The parameters that are fixed, and what was scaled down."""
+    printed: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
+    """What the paper's prose prints: by line, x to value."""
+
+    def turns(self) -> Iterator[Figure]:
+        """As each turn alone would have given it; none where nothing was repeated."""
+        count = max((len(point.turns) for line in self.lines for point in line.points), default=0)
+        for number in range(count):
+            lines = (replace(line, points=tuple(point.of_turn(number) for point in line.points)) for line in self.lines)
+            yield replace(self, lines=tuple(lines))
 
     def line(self, name: str) -> Line:
         """Raises KeyError where there is no such line."""

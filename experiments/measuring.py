@@ -1,8 +1,9 @@
 """Milliseconds of matching, publication by publication, and the memory of Python objects.
 
-One rule for all lines of all papers: processor time, Python's collector off, all publications gone through `ROUNDS`
-times one after the other, each publication's fastest counts, and a point is their mean. What is too slow for that is
-matched on fewer publications and once, and the point says so (`Point.each`, `Point.rounds`).
+One rule for all lines of all papers: processor time, Python's collector off, and the lines of a point take turns. In
+each of `TURNS` turns every line goes through its publications; a publication's value is the median of its turns, a
+point is the mean over the publications, and the turns stay beside it: a claim that not all of them bear out is within
+the noise (`experiments.claims`). What is slow is matched on fewer publications, and the point says so.
 """
 
 from __future__ import annotations
@@ -11,68 +12,82 @@ import gc
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import dataclass, field
+from statistics import fmean, median
+from typing import Generic, TypeVar
 
 from experiments.figures import Point
 
 Item = TypeVar("Item")
-Found = TypeVar("Found")
 
 MILLISECONDS = "ms a publication"
-ROUNDS = 3
+TURNS = 3
 
 
-def time_each(
-    match: Callable[[Item], Found],
-    items: Sequence[Item],
-    x: float,
-    counter: Counter[str] | None = None,
-    *,
-    seconds: float | None = None,
-    check: Callable[[int, Found], None] | None = None,
-) -> Point:
-    """A point of milliseconds an item.
+@dataclass(slots=True)
+class Run(Generic[Item]):
+    """What one line does at one point."""
 
-    `counter` is what `match` adds its steps to; the point has those of the first round, per item. `check` is given each
-    item's number and what was found for it, in the first round, and raises where that is wrong. Beyond `seconds` no
-    further item is begun, at least one is; no further round is begun that would end beyond them.
-    """
-    steps: Counter[str] = Counter()
-    steps_each: list[float] = []
-    fastest: list[float] = []
+    match: Callable[[Item], object]
+    items: Sequence[Item]
+    counter: Counter[str] | None = None
+    """What `match` adds its steps to; the point has those of the first turn, per item."""
+    seconds: float | None = None
+    """Beyond them no further item is begun in the first turn; at least one is. Later turns are of the same items."""
+    check: Callable[[int, object], None] | None = None
+    """Given each item's number and what was found for it, in the first turn; raises where that is wrong."""
+    per: int = 1
+    """Publications of an item: a value is of one of them."""
+    steps: Counter[str] = field(default_factory=Counter)
+    steps_each: list[float] = field(default_factory=list)
+    turns: list[list[float]] = field(default_factory=list)
+
+    def take_turn(self) -> None:
+        if not self.turns:
+            self.turns.append(list(self._go_first()))
+            return
+        self.turns.append([_time(self.match, item)[0] / self.per for item in self.items[: len(self.turns[0])]])
+
+    def _go_first(self) -> Iterator[float]:
+        spent = 0.0
+        for number, item in enumerate(self.items):
+            if number and self.seconds is not None and spent > self.seconds * 1e3:
+                return
+            if self.counter is not None:
+                self.counter.clear()
+            taken, found = _time(self.match, item)
+            spent += taken
+            if self.counter is not None:
+                self.steps += self.counter
+                self.steps_each.append(sum(self.counter.values()))
+            if self.check is not None:
+                self.check(number, found)
+            yield taken / self.per
+
+    def point(self, x: float) -> Point:
+        count = len(self.turns[0])
+        work = {kind: steps / count for kind, steps in sorted(self.steps.items())}
+        point = make_point(x, self.turns, work, tuple(self.steps_each))
+        return point if self.per == 1 else Point(x, point.value, work=work, turns=point.turns)
+
+
+def take_turns(runs: Mapping[str, Run], x: float, turns: int = TURNS) -> dict[str, Point]:  # type: ignore[type-arg]
+    """A point of milliseconds a publication for each line, by name; the lines take turns."""
     with without_collector():
-        for number, item in enumerate(items):
-            if fastest and seconds is not None and sum(fastest) > seconds * 1e3:
-                break
-            if counter is not None:
-                counter.clear()
-            taken, found = _time(match, item)
-            fastest.append(taken)
-            if counter is not None:
-                steps += counter
-                steps_each.append(sum(counter.values()))
-            if check is not None:
-                check(number, found)
-            del found
-        round_takes = spent = sum(fastest)
-        rounds = 1
-        while rounds < ROUNDS and (seconds is None or spent + round_takes <= seconds * 1e3):
-            again = [_time(match, item)[0] for item in items[: len(fastest)]]
-            fastest = list(map(min, fastest, again))
-            spent += sum(again)
-            rounds += 1
-    work = {kind: count / len(fastest) for kind, count in sorted(steps.items())}
-    mean = sum(fastest) / len(fastest)
-    return Point(x, mean, min(fastest), max(fastest), work, tuple(fastest), tuple(steps_each), rounds)
+        for _ in range(turns):
+            for run in runs.values():
+                run.take_turn()
+    return {name: run.point(x) for name, run in runs.items()}
 
 
-def time_batch(match: Callable[[Sequence[Item]], object], batch: Sequence[Item], x: float) -> Point:
-    """A point of milliseconds an item of a batch that is matched as a whole: the fastest of `ROUNDS`."""
-    whole = time_each(match, [batch], x)
-    return replace(whole, value=whole.value / len(batch), low=None, high=None, each=())
+def make_point(
+    x: float, turns: Sequence[Sequence[float]], work: Mapping[str, float], steps_each: tuple[float, ...] = ()
+) -> Point:
+    """Of the values of each turn, publication by publication."""
+    each = tuple(map(median, zip(*turns, strict=True)))
+    return Point(x, fmean(each), min(each), max(each), work, each, steps_each, tuple(map(tuple, turns)))
 
 
 @contextmanager
@@ -97,7 +112,7 @@ def time_once(run: Callable[[], object]) -> float:
     return (time.process_time() - start) * 1e3
 
 
-def _time(match: Callable[[Item], Found], item: Item) -> tuple[float, Found]:
+def _time(match: Callable[[Item], object], item: Item) -> tuple[float, object]:
     start = time.process_time()
     found = match(item)
     return (time.process_time() - start) * 1e3, found

@@ -1,7 +1,8 @@
 """Figures as PNG and SVG: each beside its counted work, and all on one sheet laid out like the paper's.
 
-A name has one colour on all of a paper's plots; what follows its comma (``RTFm, 50%``) has a dash. Where values are
-drawn logarithmically and a claim says that a line is linear, that line is drawn a second time on a linear axis.
+A name has one colour on all of a paper's plots; what follows its comma (``RTFm, 50%``) has a dash. Bars span the turns
+or seeds; a star is what the paper prints. Lines that a claim calls linear are drawn a second time with both axes
+logarithmic, beside a line that is linear.
 
 matplotlib is wanted (`requirements-experiments.lock`, which ``make experiments`` installs); where it is absent no plot
 is drawn and the caller is told.
@@ -44,6 +45,7 @@ class Panel:
     lines: Sequence[Line]
     of_work: bool = False
     logarithmic: bool = False
+    both_logarithmic: bool = False
     title: str = ""
 
     @property
@@ -102,12 +104,12 @@ def write_plots(folder: Path, record: Record, layout: Layout) -> list[Path]:
 
 
 def find_panels(figure: Figure, claims: Sequence[Claim]) -> Iterator[Panel]:
-    """The values; those that a claim calls linear on a linear axis, if they are not on one; the counted work."""
+    """The values; those that a claim calls linear with both axes logarithmic; the counted work."""
     yield Panel(figure, figure.lines, logarithmic=figure.logarithmic)
     called = {name for claim in claims if claim.figure == figure.name for name in _called_linear(claim.check)}
     linear = [line for line in figure.lines if line.name in called]
-    if linear and figure.logarithmic:
-        yield Panel(figure, linear, title="said to be linear: on a linear axis")
+    if linear:
+        yield Panel(figure, linear, logarithmic=True, both_logarithmic=True, title="said to be linear: log-log")
     counted = [line for line in figure.lines if any(point.work for point in line.points)]
     counted = [line for line in counted if line.name != ENGINE_BATCH]
     if counted:
@@ -158,17 +160,44 @@ def _draw(axes: Any, panel: Panel, styles: Styles) -> None:
         across, up = panel.values(line)
         shown += [y for y in up if math.isfinite(y)]
         axes.plot(across, up, zorder=3 + number, clip_on=False, **styles[line.name])
+        shown += _draw_spread(axes, panel, line, styles) if not panel.of_work else []
+    if panel.both_logarithmic and shown:
+        _draw_linear(axes, panel)
     if panel.logarithmic and shown:
         _scale_by_decades(axes.yaxis, min(shown), max(shown))
     else:
         axes.set_ylim(bottom=min(0.0, *shown) if shown else 0.0)
         axes.yaxis.set_major_formatter(FuncFormatter(_show_tick))
     measured = sorted({point.x for line in panel.lines for point in line.points})
-    axes.xaxis.set_major_locator(FixedLocator(measured) if _are_apart(measured) else MaxNLocator(4))
+    apart = _are_apart([math.log(x) for x in measured] if panel.both_logarithmic else measured)
+    axes.xaxis.set_major_locator(FixedLocator(measured) if apart else MaxNLocator(4))
     axes.xaxis.set_major_formatter(FuncFormatter(_show_tick))
     axes.set_xlabel(_plain(panel.figure.across))
     axes.set_ylabel(_plain(panel.unit))
     axes.grid(alpha=0.25)
+
+
+def _draw_spread(axes: Any, panel: Panel, line: Line, styles: Styles) -> list[float]:
+    """Bars of the spread, stars of what is printed; gives the heights of the stars."""
+    colour = styles[line.name]["color"]
+    for point in line.points:
+        if point.spread is not None and (point.spread[0] > 0 or not panel.logarithmic):
+            axes.vlines(point.x, *point.spread, color=colour, linewidth=1.2, alpha=0.6, clip_on=False)
+    printed = panel.figure.printed.get(line.name, {})
+    axes.plot(
+        [*printed], [*printed.values()], linestyle="", marker="*", markersize=11, markerfacecolor="white", color=colour
+    )
+    return [*printed.values()]
+
+
+def _draw_linear(axes: Any, panel: Panel) -> None:
+    """Through the last point of each line, and in proportion."""
+    axes.set_xscale("log")
+    for line in panel.lines:
+        across, up = panel.values(line)
+        first, last = across[0], across[-1]
+        if first > 0 and math.isfinite(up[-1]):
+            axes.plot([first, last], [up[-1] * first / last, up[-1]], color="0.6", linewidth=0.8, linestyle=":")
 
 
 def _are_apart(measured: Sequence[float]) -> bool:
@@ -212,23 +241,13 @@ def _plain(text: str) -> str:
 
 def choose_styles(figures: Sequence[Figure]) -> Styles:
     """By name of the line: a colour and a marker for what is before the comma, the same on all figures and never that
-    of another on one of them; a dash for what is after it. The engine is black, a threshold thin and grey."""
+    of another on one of them; a dash for what is after it. The engine is black."""
     lines = [line for figure in figures for line in figure.lines]
     together = [list(dict.fromkeys(_split(line.name)[0] for line in figure.lines)) for figure in figures]
     colours = _choose_numbers(together)
     after = [list(dict.fromkeys(_split(line.name)[1] for line in figure.lines)) for figure in figures]
     dashes = _choose_numbers(after)
-    thresholds = list(dict.fromkeys(line.name for line in lines if line.threshold))
-    return {
-        line.name: _style_of_threshold(thresholds.index(line.name))
-        if line.threshold
-        else _style_of(line, colours, dashes)
-        for line in lines
-    }
-
-
-def _style_of_threshold(number: int) -> dict[str, Any]:
-    return {"color": "0.45", "linewidth": 0.9, "linestyle": _DASHES[1 + number % (len(_DASHES) - 1)]}
+    return {line.name: _style_of(line, colours, dashes) for line in lines}
 
 
 def _style_of(line: Line, colours: Mapping[str, int], dashes: Mapping[str, int]) -> dict[str, Any]:

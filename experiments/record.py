@@ -13,18 +13,19 @@ from benchmarks.report import show
 from experiments.claims import Verdict
 from experiments.engine import METERED
 from experiments.figures import Figure, Line, Point
-from experiments.measuring import ROUNDS
+from experiments.measuring import TURNS
 
-FORMAT = 2
-"""2: times by one rule (`measuring`), publication by publication; counts one for each thing touched."""
+FORMAT = 3
+"""2: times publication by publication; counts one for each thing touched. 3: in turns, by which noise is judged."""
 
 
 RULE = (
-    "Times are processor time with Python's collector off; each publication is matched "
-    f"{ROUNDS} times, in turn with the others, its fastest counts, and a figure is the mean over the publications (the "
-    "fastest to the slowest of them); where fewer or fewer times, it is said. The engine's *in batches* is per "
-    "publication of one call with all of them, of which no two are alike. Work is per publication, of the engine over "
-    f"the first {METERED}. A claim's ratio is over the publications that both lines were measured on."
+    f"Times are processor time with Python's collector off; the lines of a point take {TURNS} turns over the "
+    "publications, each publication's median counts, and a figure is their mean (the least to the most of the turns or "
+    "seeds); where on fewer publications or in fewer turns, it is said. A claim holds, or does not, where each turn "
+    "says so; else it cannot be judged. The engine's *in batches* is per publication of one call with all of them, of "
+    f"which no two are alike. Work is per publication, of the engine over the first {METERED}. A claim's ratio is over "
+    "the publications that both lines were measured on."
 )
 
 
@@ -81,12 +82,21 @@ def _to_plain(figure: Figure) -> dict[str, Any]:
     for line in plain["lines"]:
         for point in line["points"]:
             for name in ("each", "steps_each"):
-                point[name] = " ".join(f"{number:.6g}" for number in point[name])
+                point[name] = _to_text(point[name])
+            point["turns"] = list(map(_to_text, point["turns"]))
     return plain
 
 
+def _to_text(numbers: Iterable[float]) -> str:
+    return " ".join(f"{number:.6g}" for number in numbers)
+
+
+def _to_numbers(text: str) -> tuple[float, ...]:
+    return tuple(map(float, text.split()))
+
+
 def read_figures(content: Mapping[str, Any]) -> list[Figure]:
-    """The figures of a record's JSON, of format 1 too."""
+    """The figures of a record's JSON, of format 2 too."""
     return [
         Figure(**(figure | {"lines": tuple(_read_line(line) for line in figure["lines"])}))
         for figure in content["figures"]
@@ -96,10 +106,12 @@ def read_figures(content: Mapping[str, Any]) -> list[Figure]:
 def _read_line(line: Mapping[str, Any]) -> Line:
     points = []
     for point in line["points"]:
-        each = {name: tuple(map(float, point.get(name, "").split())) for name in ("each", "steps_each")}
+        each = {name: _to_numbers(point[name]) for name in ("each", "steps_each")}
+        turns = tuple(map(_to_numbers, point.get("turns", ())))
         value = math.nan if point["value"] is None else point["value"]
-        points.append(Point(**(point | each | {"value": value})))
-    return Line(line["name"], tuple(points), line.get("threshold", False))
+        kept = {name: held for name, held in point.items() if name != "rounds"}
+        points.append(Point(**(kept | each | {"value": value, "turns": turns})))
+    return Line(line["name"], tuple(points))
 
 
 def to_markdown(record: Record) -> str:
@@ -131,6 +143,8 @@ def _figure_page(figure: Figure) -> str:
     rows = [f"## Figure {figure.name}: {figure.title}", ""]
     if figure.sizes:
         rows += [figure.sizes, ""]
+    for name, printed in figure.printed.items():
+        rows += [f"Printed of {name}: {', '.join(f'{show(value)} at {x:,g}' for x, value in printed.items())}.", ""]
     head = ("line", figure.across, figure.unit, "counted work", "of which")
     rows += [f"| {' | '.join(map(to_cell, head))} |", "|---|---:|---:|---:|---|"]
     most = max((len(point.each) for line in figure.lines for point in line.points), default=0)
@@ -142,7 +156,7 @@ def _figure_page(figure: Figure) -> str:
 def _line_rows(line: Line, most: int) -> Iterable[str]:
     """`most`: publications of the line that has most."""
     for point in line.points:
-        spread = "" if point.low is None or point.high is None else f" ({show(point.low)} to {show(point.high)})"
+        spread = "" if point.spread is None else f" ({' to '.join(map(show, point.spread))})"
         value = f"{show(point.value)}{spread}{_tell_rule(point, most)}"
         kinds = ", ".join(f"{kind} {show(count)}" for kind, count in point.work.items())
         steps = show(point.steps) if point.work else ""
@@ -152,5 +166,5 @@ def _line_rows(line: Line, most: int) -> Iterable[str]:
 def _tell_rule(point: Point, most: int) -> str:
     """What was measured less than the rule asks."""
     fewer = f"{len(point.each)} of {most}" if 0 < len(point.each) < most else ""
-    times = {1: "once", 2: "twice"}.get(point.rounds, "")
+    times = {1: "once", 2: "twice"}.get(len(point.turns), "")
     return f"; {', '.join(filter(None, (fewer, times)))}" if fewer or times else ""

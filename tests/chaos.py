@@ -43,6 +43,7 @@ from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.match import MatchStats
 from triplecast.operators import declared_operators
+from triplecast.operators.asking import Asker
 from triplecast.outbox import Notification, Outbox, OutboxBatch, chunks
 from triplecast.pipeline import horizon, operator_jobs
 from triplecast.pipeline.acceptor import Acceptor
@@ -89,6 +90,7 @@ STANDING = {
     "standing/kinds": "SELECT ?k (COUNT(?s) AS ?n) { ?s <http://e/kind> ?k } GROUP BY ?k",
     "standing/next": "SELECT ?s ?n { ?s <http://e/kind> 'k3' ; <http://e/next> ?t . ?t <http://e/number> ?n }",
     "standing/how-many": "SELECT (COUNT(*) AS ?n) { ?s <http://e/kind> ?k }",
+    "standing/weighed": "SELECT ?s ?n { ?s <http://e/kind> 'k3' ; <https://example.org/chaos#quads> ?n }",
 }
 """Of repository scope."""
 
@@ -145,8 +147,10 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         FileSource([place.subscriptions], Registry(journal, upkeep), journal, lambda fault: None).start(0.0)
         for now in (0.0, QUIET):
             acceptor.look(now, threading.Event())
-        matcher = opened.enter_context(Matcher())
-        answers = Querying(journal, matcher).changes
+        matcher = opened.enter_context(Matcher(operators=called))
+        asker = Asker(operators=called)
+        opened.callback(asker.close)
+        answers = Querying(journal, matcher, asker).changes
         sink = Sink(Driver(journal, outbox), outbox, moving.learn, answers=answers)
         stage = Stage(place.output, declared_operators())
         while (batch := plan_batch(moving.now, journal, outbox.told, 2)) is not None:

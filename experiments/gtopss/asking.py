@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from experiments.engine import BATCH, Engine
 from experiments.gtopss.model import Answers, Subscription
@@ -22,11 +23,11 @@ class Expected:
 
     answers: Sequence[Answers]
 
-    def checking(self, name: str) -> Callable[[int, Answers], None]:
-        """For `time_each`: raises ValueError where the algorithm of that name found another answer."""
+    def checking(self, name: str) -> Callable[[int, object], None]:
+        """For a `Run`: raises ValueError where the algorithm of that name found another answer."""
 
-        def check(number: int, found: Answers) -> None:
-            wanted = self.answers[number]
+        def check(number: int, given: object) -> None:
+            found, wanted = cast(Answers, given), self.answers[number]
             if found != wanted:
                 wrong = sorted(one for one in found.keys() | wanted.keys() if found.get(one) != wanted.get(one))
                 raise ValueError(f"{name} and the engine differ on publication {number} in subscriptions {wrong[:5]}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from experiments.engine import BATCH, Engine
 from experiments.figures import ENGINE, ENGINE_BATCH, Figure, Line, Point
@@ -16,7 +16,7 @@ from experiments.gtopss.ops import Ops
 from experiments.gtopss.ops_tree import OpsTree
 from experiments.gtopss.rdf import contents
 from experiments.gtopss.workload import Parameters, Workload, make_workload
-from experiments.measuring import MILLISECONDS, deep_size, time_each
+from experiments.measuring import MILLISECONDS, Run, deep_size, make_point, take_turns
 from experiments.progress import tell
 
 GTOPSS = "G-ToPSS"
@@ -32,8 +32,8 @@ SUBSCRIPTIONS = "subscriptions"
 EDGES = "edges of a subscription"
 NODES = "nodes of a subscription that is a graph of its own"
 MEGABYTES = "MB"
-SLOWEST = 10.0
-"""Seconds of a line and point after which no further publication or round is begun."""
+SLOWEST = 5.0
+"""Seconds of a turn of a line after which no further publication is begun."""
 
 
 Rival: TypeAlias = Matcher | Ops | OpsTree | Naive
@@ -69,7 +69,7 @@ QUICK = Scale(
 )
 FULL = Scale(
     (1_000, 4_000, 10_000, 30_000, 100_000),
-    4_000,
+    30_000,
     (4, 8, 16, 24, 35),
     (5, 15, 25),
     (0.0, 0.25, 0.5, 0.75, 1.0),
@@ -121,36 +121,42 @@ class _Points:
     def __init__(self) -> None:
         self.by_line: dict[str, list[Point]] = {}
 
-    def add(self, name: str, point: Point) -> Point:
-        self.by_line.setdefault(name, []).append(point)
-        return point
-
     def lines(self, *names: str) -> tuple[Line, ...]:
-        return tuple(Line(name, tuple(self.by_line[name])) for name in names or self.by_line)
+        return tuple(Line(name, tuple(self.by_line[name])) for name in names)
 
     def add_rivals(
         self, scale: Scale, workload: Workload, engine: Engine, x: float, rivals: Mapping[str, Rival], batch: bool
     ) -> None:
-        """Of each rival and of the engine, over the same publications, all answers checked."""
+        """Of each rival and of the engine, over the same publications, all answers checked. Of a `Matcher` by the name
+        of `GTOPSS` its first stage too, and what the whole takes beyond it."""
         publications = workload.publications[: scale.publications]
         bytes_in = contents(workload.publications, workload.subscriptions)
-        expected = expect_answers(engine, bytes_in[: scale.publications])
-        for name, rival in rivals.items():
-            check = expected.checking(name)
-            self.add(name, time_each(rival.match, publications, x, rival.work, seconds=SLOWEST, check=check))
-            tell(f"gtopss: {name} at {x:,g}")
-        alone = self.add(ENGINE, engine.time_alone(bytes_in[: scale.publications], x))
+        alone = bytes_in[: scale.publications]
+        expected = expect_answers(engine, alone)
+        runs: dict[str, Run[Any]] = {
+            name: Run(rival.match, publications, rival.work, SLOWEST, expected.checking(name))
+            for name, rival in rivals.items()
+        }
+        gtopss = rivals[GTOPSS]
+        assert isinstance(gtopss, Matcher)
+        runs[FIRST_STAGE] = Run(gtopss.find_edges, publications, gtopss.work, SLOWEST)
+        runs[ENGINE] = engine.alone(alone)
         if batch:
-            self.add(ENGINE_BATCH, engine.time_batch(bytes_in, alone))
+            runs[ENGINE_BATCH] = engine.batch(bytes_in)
+        points = engine.count_work(alone, take_turns(runs, x))
+        points[SECOND_STAGE] = _subtract(points[GTOPSS], points[FIRST_STAGE])
+        for name, point in points.items():
+            self.by_line.setdefault(name, []).append(point)
+        tell(f"gtopss: {', '.join(rivals)} at {x:,g}")
 
-    def add_stages(self, scale: Scale, workload: Workload, matrix: Matrix, x: float) -> None:
-        """The first stage by itself, and what the whole, which was added before, takes beyond it."""
-        matcher = Matcher(matrix)
-        publications = workload.publications[: scale.publications]
-        first = self.add(FIRST_STAGE, time_each(matcher.find_edges, publications, x, matcher.work, seconds=SLOWEST))
-        whole = self.by_line[GTOPSS][-1]
-        work = {kind: count - first.work.get(kind, 0.0) for kind, count in whole.work.items()}
-        self.add(SECOND_STAGE, Point(x, whole.value - first.value, work={k: n for k, n in work.items() if n}))
+
+def _subtract(whole: Point, first: Point) -> Point:
+    """What the whole takes beyond its first stage, over the publications that both were measured on."""
+    turns = [
+        [both - part for both, part in zip(*pair, strict=False)] for pair in zip(whole.turns, first.turns, strict=True)
+    ]
+    work = {kind: count - first.work.get(kind, 0.0) for kind, count in whole.work.items()}
+    return make_point(whole.x, turns, {kind: count for kind, count in work.items() if count})
 
 
 def _measure_numbers(scale: Scale) -> Iterator[Figure]:
@@ -171,7 +177,6 @@ def _measure_numbers(scale: Scale) -> Iterator[Figure]:
         files.append(Point(size, engine.file_size() / 1e6))
         rivals: dict[str, Rival] = {GTOPSS: Matcher(matrix), OPS: ops, OPS_TREE: tree, NAIVE: naive}
         points.add_rivals(scale, workload, engine, size, rivals, batch=True)
-        points.add_stages(scale, workload, matrix, size)
     engine.close()
     sizes = _describe(scale, parameters, "N_sub")
     yield Figure("9a", "memory", SUBSCRIPTIONS, MEGABYTES, _memory_lines(memory, files), sizes=sizes)
@@ -214,7 +219,8 @@ def _measure_edges(scale: Scale) -> Iterator[Figure]:
             points.add_rivals(scale, workload, engine, edges, {GTOPSS: Matcher(matrix)}, batch=True)
     sizes = _describe(scale, default, "SizeS", f" SizeS ({default.subscription_size[0]}, x).")
     yield Figure("9d", "memory", EDGES, MEGABYTES, _memory_lines(memory, files), sizes=sizes)
-    yield Figure("9e", "matching time", EDGES, MILLISECONDS, points.lines(), True, sizes)
+    lines = points.lines(GTOPSS, ENGINE, ENGINE_BATCH)
+    yield Figure("9e", "matching time", EDGES, MILLISECONDS, lines, True, sizes)
 
 
 def _measure_nodes(scale: Scale) -> Figure:
@@ -228,7 +234,7 @@ def _measure_nodes(scale: Scale) -> Figure:
             rivals = {GTOPSS: Matcher(fill_matrix(workload.subscriptions))}
             points.add_rivals(scale, workload, engine, nodes, rivals, batch=False)
     sizes = _describe(scale, default, "SizeS", f" SizeS (x, {default.subscription_size[1]}).", batches=False)
-    return Figure("9e-nodes", "matching time", NODES, MILLISECONDS, points.lines(), True, sizes)
+    return Figure("9e-nodes", "matching time", NODES, MILLISECONDS, points.lines(GTOPSS, ENGINE), True, sizes)
 
 
 def _measure_ratio(scale: Scale) -> Figure:
@@ -243,4 +249,12 @@ def _measure_ratio(scale: Scale) -> Figure:
             rivals = {GTOPSS: Matcher(fill_matrix(workload.subscriptions))}
             points.add_rivals(scale, workload, engine, ratio, rivals, batch=False)
     sizes = _describe(scale, default, "ratio_match", batches=False)
-    return Figure("9f", "matching time", "ratio of matching subscriptions", MILLISECONDS, points.lines(), True, sizes)
+    return Figure(
+        "9f",
+        "matching time",
+        "ratio of matching subscriptions",
+        MILLISECONDS,
+        points.lines(GTOPSS, ENGINE),
+        True,
+        sizes,
+    )

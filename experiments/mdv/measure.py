@@ -162,4 +162,4 @@ class _Race:
                 work = self._rivals[name].count(self._take(size)) if self._takes(name, size) else {}
                 value = statistics.median(means)
                 each = {kind: count / size for kind, count in work.items()}
-                yield Point(size, value, min(means), max(means), each, rounds=len(means))
+                yield Point(size, value, min(means), max(means), each, turns=tuple((mean,) for mean in means))

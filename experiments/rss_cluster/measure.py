@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from experiments.engine import BATCH, Engine
 from experiments.figures import ENGINE, ENGINE_BATCH, Figure, Line, Point
@@ -13,7 +14,7 @@ from experiments.gtopss.asking import expect_answers, make_engine, tell_publicat
 from experiments.gtopss.measure import GTOPSS, SUBSCRIPTIONS
 from experiments.gtopss.rdf import contents
 from experiments.gtopss.workload import Workload, make_workload
-from experiments.measuring import MILLISECONDS, time_each
+from experiments.measuring import MILLISECONDS, Run, take_turns
 from experiments.progress import tell
 from experiments.rss_cluster.match import Matcher
 from experiments.rss_cluster.tables import Matrix
@@ -34,8 +35,8 @@ class Scale:
 
 QUICK = Scale((250, 500, 1_000, 1_500, 2_000), 3, 0.004)
 FULL = Scale((10_000, 25_000, 50_000, 75_000, 100_000), 10, SECTION_5.matched)
-SLOWEST = 20.0
-"""Seconds of a line and point after which no further publication or round is begun."""
+SLOWEST = 10.0
+"""Seconds of a turn of a line after which no further publication is begun."""
 
 
 def measure(quick: bool) -> Iterator[Figure]:
@@ -101,11 +102,16 @@ class _Rivals:
         count = self.scale.publications
         publications = self.workload.publications[:count]
         expected = expect_answers(engine, self.bytes_in[:count])
-        for name, rival in ((TABLES, Matcher(self.tables)), (GTOPSS, gtopss.Matcher(self.gtopss))):
-            check = expected.checking(name)
-            point = time_each(rival.match, publications, size, rival.work, seconds=SLOWEST, check=check)
+        rivals: dict[str, Matcher | gtopss.Matcher] = {
+            TABLES: Matcher(self.tables),
+            GTOPSS: gtopss.Matcher(self.gtopss),
+        }
+        runs: dict[str, Run[Any]] = {
+            name: Run(rival.match, publications, rival.work, SLOWEST, expected.checking(name))
+            for name, rival in rivals.items()
+        }
+        runs[ENGINE] = engine.alone(self.bytes_in[:count])
+        runs[ENGINE_BATCH] = engine.batch(self.bytes_in)
+        for name, point in engine.count_work(self.bytes_in[:count], take_turns(runs, size)).items():
             self.points[name].append(point)
-            tell(f"rss_cluster: {name} at {size:,}")
-        alone = engine.time_alone(self.bytes_in[:count], size)
-        self.points[ENGINE].append(alone)
-        self.points[ENGINE_BATCH].append(engine.time_batch(self.bytes_in, alone))
+        tell(f"rss_cluster: {size:,}")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, cast
 
 from experiments.engine import BATCH, Engine
 from experiments.figures import ENGINE, ENGINE_BATCH, Point
-from experiments.measuring import deep_size, time_each, time_once, without_collector
-from experiments.rtf.corrections import CORRECTED, SPARED
+from experiments.measuring import Run, deep_size, take_turns, time_once, without_collector
+from experiments.rtf.corrections import CORRECTED, SPARED, Form
 from experiments.rtf.forest import TrieForest
 from experiments.rtf.ibroker import InvertedIndex
 from experiments.rtf.publications import Publication, read_publication
@@ -55,24 +56,79 @@ def read_stream(contents: Sequence[bytes], alone: int) -> Stream:
     return Stream(contents, [read_publication(content) for content in contents], alone)
 
 
-def grow_algorithm(
-    name: str, index: Index, parts: Sequence[Sequence[ContinuousQuery]], stream: Stream, answers: Sequence[Answers]
-) -> Iterator[Stage]:
-    """Lines `name` and, in the spared form, ``name, hashed``. `answers` are the engine's after each part.
+@dataclass(slots=True)
+class Growing:
+    """All indexes over the same queries, part by part."""
 
-    Raises ValueError where an answer is not the engine's.
-    """
-    size = 0
-    for queries, expected in zip(parts, answers, strict=True):
-        size += len(queries)
+    stream: Stream
+    indexes: Mapping[str, Index]
+    """By the name of the line; in the spared form the line is ``name, hashed``."""
+    engine: Engine = field(default_factory=lambda: Engine([]))
+    answers: Answers = ()
+    """The engine's to the first publications of the stream, after the last part."""
+
+    def insert(self, queries: Sequence[ContinuousQuery], texts: Sequence[str]) -> dict[str, float]:
+        """One more part: milliseconds by line."""
+        before, added = self.engine, [Subscription(f"s{n}", text) for n, text in enumerate(texts, self.engine.size)]
+        engines: list[Engine] = []
         with without_collector():
-            insertion = time_once(partial(_insert, index, queries))
-            megabytes = measure_index(index)
-            filtering = {}
+            taken = {name: time_once(partial(_insert, index, queries)) for name, index in self.indexes.items()}
+            taken[ENGINE] = time_once(lambda: engines.append(Engine(added, before=before)))
+        before.close()
+        (self.engine,) = engines
+        self.answers = self._answer(self.stream.alone)
+        return taken
+
+    def _answer(self, publications: int) -> Answers:
+        taken = self.engine.take(self.stream.contents[:publications])
+        batches = (taken[at : at + BATCH] for at in range(0, len(taken), BATCH))
+        return [found for batch in batches for found in self.engine.match_numbers(batch)]
+
+    def ask(self, insertion: Mapping[str, float]) -> dict[str, Stage]:
+        """What stands now, by line: the first publications of the stream, all lines in turns."""
+        size = self.engine.size
+        megabytes = {name: measure_index(index) for name, index in self.indexes.items()}
+        megabytes[ENGINE] = self.engine.file_size() / 1e6
+        first, batch = self.stream.contents[: self.stream.alone], self.stream.contents[:BATCH]
+        runs: dict[str, Run[Any]] = {}
+        for name in self.indexes:
             for line, form in ((f"{name}, hashed", SPARED), (name, CORRECTED)):
-                index.form = form
-                filtering[line] = time_filtering(line, index, stream.publications[: stream.alone], expected, size)
-        yield Stage(size, insertion, megabytes, filtering)
+                runs[line] = self.run(line, name, form, self.stream.alone)
+        runs[ENGINE], runs[ENGINE_BATCH] = self.engine.alone(first), self.engine.batch(batch)
+        runs[ENGINE_IDS], runs[ENGINE_IDS_BATCH] = self.engine.numbers_alone(first), self.engine.numbers(batch)
+        points = self.engine.count_work(first, take_turns(runs, size))
+        return {
+            name: Stage(
+                size,
+                insertion[name],
+                megabytes[name],
+                {line: point for line, point in points.items() if line.split(",")[0] == name},
+            )
+            for name in (*self.indexes, ENGINE)
+        }
+
+    def run(self, line: str, name: str, form: Form, publications: int) -> Run[Publication]:
+        """The first publications of the stream; raises ValueError where an answer is not the engine's."""
+        index = self.indexes[name]
+
+        def match(publication: Publication) -> list[int]:
+            index.form = form
+            return index.filter(publication)
+
+        def check(number: int, found: object) -> None:
+            if found != self.answers[number]:
+                wrong = sorted(set(cast(list[int], found)) ^ set(self.answers[number]))[:5]
+                raise ValueError(f"{line} and the engine differ on publication {number} in subscriptions {wrong}")
+
+        return Run(match, self.stream.publications[:publications], index.steps, check=check)
+
+    def filter_stream(self, names: Sequence[str]) -> dict[str, Point]:
+        """The whole stream, once, by each of these lines."""
+        count = len(self.stream.publications)
+        self.answers = self._answer(count)
+        runs: dict[str, Run[Any]] = {name: self.run(name, name, CORRECTED, count) for name in names}
+        runs[ENGINE] = self.engine.alone(self.stream.contents)
+        return take_turns(runs, self.engine.size, turns=1)
 
 
 def _insert(index: Index, queries: Sequence[ContinuousQuery]) -> None:
@@ -86,52 +142,3 @@ def measure_index(index: Index) -> float:
     if isinstance(index, TrieForest):
         index.forget()
     return deep_size(index) / 1e6
-
-
-def time_filtering(line: str, index: Index, publications: Sequence[Publication], expected: Answers, x: float) -> Point:
-    """Raises ValueError where an answer is not the expected one."""
-
-    def check(number: int, found: list[int]) -> None:
-        if found != expected[number]:
-            wrong = sorted(set(found) ^ set(expected[number]))[:5]
-            raise ValueError(f"{line} and the engine differ on publication {number} in subscriptions {wrong}")
-
-    filter_one: Callable[[Publication], list[int]] = index.filter
-    return time_each(filter_one, publications, x, index.steps, check=check)
-
-
-@dataclass(frozen=True, slots=True)
-class EngineStage:
-    stage: Stage
-    answers: Answers
-    """To the whole stream."""
-    engine: Engine
-    """Open until the next stage is asked for."""
-
-
-def grow_engine(parts: Sequence[Sequence[str]], stream: Stream) -> Iterator[EngineStage]:
-    """The engine over the same subscriptions as SPARQL: N-Triples bytes in; its index's bytes are those of its file."""
-    before: Engine | None = None
-    for part in parts:
-        held = before.size if before else 0
-        added = [Subscription(f"s{number}", text) for number, text in enumerate(part, held)]
-        engines: list[Engine] = []
-        with without_collector():
-            insertion = time_once(lambda: engines.append(Engine(added, before=before)))  # noqa: B023 called here
-        with engines[0] as before:
-            answers = before.match_numbers(before.take(stream.contents))
-            with without_collector():
-                stage = _ask_engine(before, insertion, stream)
-            yield EngineStage(stage, answers, before)
-
-
-def _ask_engine(engine: Engine, insertion: float, stream: Stream) -> Stage:
-    first, batch, size = stream.contents[: stream.alone], stream.contents[:BATCH], engine.size
-    alone = engine.time_alone(first, size)
-    filtering = {
-        ENGINE: alone,
-        ENGINE_BATCH: engine.time_batch(batch, alone),
-        ENGINE_IDS: engine.time_numbers_alone(first, size),
-        ENGINE_IDS_BATCH: engine.time_numbers(batch, size),
-    }
-    return Stage(size, insertion, engine.file_size() / 1e6, filtering)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.workloads.abstracts import draw_interests, write_interest
 from experiments.figures import ENGINE, Figure, Line, Point
 from experiments.progress import tell
-from experiments.rtf.filtering import Stage, Stream, grow_algorithm, grow_engine, read_stream, time_filtering
+from experiments.rtf.filtering import Growing, Index, Stage, Stream, read_stream
 from experiments.rtf.forest import TrieForest, Variant
 from experiments.rtf.ibroker import InvertedIndex
 from experiments.rtf.workload import NamedCorpus, find_corpus, to_query
@@ -34,7 +34,7 @@ class Sizes:
     """Publications of figure 5b; they begin with those."""
 
 
-FULL = Sizes(5, 20_000, 10, 200)
+FULL = Sizes(5, 20_000, 10, 5_000)
 QUICK = Sizes(5, 1_000, 5, 100)
 
 
@@ -52,43 +52,44 @@ def measure(quick: bool) -> Iterator[Figure]:
     sizes = QUICK if quick else FULL
     found = find_corpus(ROOT)
     stream = read_stream(found.corpus.publications[: sizes.stream], sizes.alone)
-    half = _grow(found, stream, sizes, 0.5, with_ibroker=True)
+    half = _grow(found, stream, sizes, 0.5, (RTFM, RTFS, IBROKER), whole_stream=True)
     note = f"FT_pr 50 %; the first {sizes.alone} of {found.name} for every line but those in batches"
     total = f"{sizes.parts * sizes.part:,} subscriptions"
     yield _filtering_figure(half, note)
     yield _throughput_figure(half, stream, f"FT_pr 50 %; {total}; {sizes.stream} of {found.name}")
     yield _memory_figure(half, "FT_pr 50 %")
     yield _insertion_figure(half, "FT_pr 50 %; each part inserted once")
-    by_share = {share: half if share == 0.5 else _grow(found, stream, sizes, share, False) for share in SHARES}
+    none = _grow(found, stream, sizes, 0.0, (RTFM, RTFS, IBROKER))
+    by_share = {0.0: none, 0.5: half, 1.0: _grow(found, stream, sizes, 1.0, (RTFM, RTFS))}
     yield _share_filtering_figure(by_share, f"the first {sizes.alone} of {found.name}")
     yield _share_insertion_figure(by_share, "each part inserted once")
     yield _share_memory_figure(by_share, total)
 
 
-def _grow(found: NamedCorpus, stream: Stream, sizes: Sizes, share: float, with_ibroker: bool) -> Grown:
+def _grow(
+    found: NamedCorpus, stream: Stream, sizes: Sizes, share: float, names: Sequence[str], whole_stream: bool = False
+) -> Grown:
     """All algorithms over the same queries. Words are drawn from the multi-set of all words (line 165). The whole
-    stream is filtered where iBroker is asked too: for figure 5b."""
+    stream is filtered for figure 5b, by iBroker its first publications only."""
     interests = draw_interests(found.corpus, sizes.parts * sizes.part, share, from_tokens=True)
-    cuts = [slice(at, at + sizes.part) for at in range(0, len(interests), sizes.part)]
-    stages: dict[str, list[Stage]] = {}
+    indexes: dict[str, Index] = {
+        name: InvertedIndex() if name == IBROKER else TrieForest(Variant(name)) for name in names
+    }
+    growing = Growing(stream, indexes)
+    stages: dict[str, list[Stage]] = {name: [] for name in (*indexes, ENGINE)}
+    for at in range(0, len(interests), sizes.part):
+        part = interests[at : at + sizes.part]
+        queries = [to_query(number, interest) for number, interest in enumerate(part, at)]
+        insertion = growing.insert(queries, list(map(write_interest, part)))
+        for name, stage in growing.ask(insertion).items():
+            stages[name].append(stage)
+        tell(f"rtf: {at + sizes.part:,} queries, FT_pr {share:.0%}")
     streams: dict[str, Point] = {}
-    answers, own = [], []
-    for each in grow_engine([list(map(write_interest, interests[cut])) for cut in cuts], stream):
-        answers.append(each.answers)
-        own.append(each.stage)
-        if with_ibroker and len(own) == len(cuts):
-            streams[ENGINE] = each.engine.time_alone(stream.contents, each.stage.subscriptions)
-    parts = [[to_query(number, interests[number]) for number in range(cut.start, cut.stop)] for cut in cuts]
-    for name in (RTFM, RTFS, *([IBROKER] if with_ibroker else [])):
-        index = InvertedIndex() if name == IBROKER else TrieForest(Variant(name))
-        stages[name] = list(grow_algorithm(name, index, parts, stream, answers))
-        last = stages[name][-1]
-        if name == IBROKER:
-            streams[name] = last.filtering[name]
-        elif with_ibroker:
-            streams[name] = time_filtering(name, index, stream.publications, answers[-1], last.subscriptions)
-        tell(f"rtf: {name}, FT_pr {share:.0%}")
-    return Grown(stages | {ENGINE: own}, streams)
+    if whole_stream:
+        streams = growing.filter_stream((RTFM, RTFS)) | {IBROKER: stages[IBROKER][-1].filtering[IBROKER]}
+        tell("rtf: the whole stream")
+    growing.engine.close()
+    return Grown(stages, streams)
 
 
 def _filtering_figure(half: Grown, note: str) -> Figure:
@@ -134,7 +135,7 @@ def _share_filtering_figure(by_share: Mapping[float, Grown], note: str) -> Figur
     lines = tuple(
         Line(f"{name}, {share:.0%}", tuple(stage.filtering[name] for stage in by_share[share].stages[name]))
         for share in SHARES
-        for name in (RTFM, RTFS, ENGINE)
+        for name in (RTFM, RTFS, *([IBROKER] if share == 0.0 else []), ENGINE)
     )
     return Figure("7a", "filtering time by FT_pr", _DATABASE, _FILTERING, lines, True, note)
 

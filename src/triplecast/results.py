@@ -8,7 +8,7 @@ added and which removed is in the change (`model.match.ChangeKind.word`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -84,6 +84,15 @@ class RecordedRows(NamedTuple):
             pairs = [(before, after) for before, after in found.get("updated", ())]
             return cls(found["added"], found["removed"], pairs, found.get("changed", ()))
         return cls([], found) if change == "removed" else cls(found, [])
+
+    def shown(self, show: Callable[[str], str]) -> RecordedRows:
+        """The same rows, with each term as `show` has it."""
+
+        def row(solution: Mapping[str, str]) -> dict[str, str]:
+            return {name: show(term) for name, term in solution.items()}
+
+        updated = [(row(before), row(after)) for before, after in self.updated]
+        return RecordedRows([*map(row, self.added)], [*map(row, self.removed)], updated, [*map(row, self.changed)])
 
     def answers(self, head: Head | None) -> dict[str, object]:
         """``answer``, of the rows added, and where rows were removed ``removed``, of these, likewise ``changed``, as
@@ -180,9 +189,10 @@ class Recorded(NamedTuple):
         row = rows.answers(head)
         return row | {"graph": graph_text(self.graph)} if head.form == "construct" else row
 
-    def html(self, subscription: str, publication: str) -> str:
-        """A table of the solutions below a title. Where rows were removed, the first column has their signs."""
-        rows = self.rows
+    def html(self, subscription: str, publication: str, show: Callable[[str], str] = str) -> str:
+        """A table of the solutions below a title. Where rows were removed, the first column has their signs. `show`
+        makes a cell of a term's N-Triples form."""
+        rows = self.rows.shown(show)
         names = self._head(rows).variables
         if self.change in _UNSIGNED:
             cells = ([each.get(name, "") for name in names] for each in rows.added if names)

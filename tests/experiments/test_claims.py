@@ -200,3 +200,22 @@ def test_a_slip_of_the_pen_in_a_claim_is_told(tmp_path: Path) -> None:
 
 def test_each_kind_of_check_has_its_options() -> None:
     assert set(KINDS) == set(judging._CHECKS)
+
+
+def test_what_not_every_turn_bears_out_cannot_be_judged() -> None:
+    def line(name: str, *turns: float) -> Line:
+        middle = sorted(turns)[len(turns) // 2]
+        return Line(name, (Point(10.0, middle, turns=tuple((turn,) for turn in turns), each=(middle,)),))
+
+    figure = Figure("9b", "", "x", "ms", (line("a", 4, 6, 5), line("b", 3, 3, 5.5), line("once", 5)))
+    said = [
+        judge([Claim("c", "9b", "says", ratio("a", under, at_least=least))], [figure], quick=False)[0]
+        for under, least in (("b", 1.0), ("b", 0.9), ("b", 3.0), ("once", 1.0))
+    ]
+    assert [(verdict.held, verdict.noisy, verdict.word) for verdict in said] == [
+        (None, True, "cannot be judged"),
+        (True, False, "yes"),
+        (False, False, "**no**"),
+        (None, True, "cannot be judged"),
+    ]
+    assert said[0].seen == "1.67 times at 10; so in 2 of 3 turns"

@@ -201,19 +201,12 @@ def test_lines_keep_their_colour_and_variants_get_a_dash() -> None:
     assert len({styles[name]["color"] for name in ("OPS", "RTFm", "_odd")}) == 3
 
 
-def test_what_is_said_to_be_linear_is_drawn_on_a_linear_axis_too() -> None:
+def test_what_is_said_to_be_linear_is_drawn_with_both_axes_logarithmic_too() -> None:
     line = Line("a", (Point(1, 1.0, work={"joins": 1}),))
     figure = Figure("1", "", "x", "ms", (line, Line("b", (Point(1, 5.0),))), logarithmic=True)
     claim = plots.Claim("S", "1", "", {"kind": "both", "checks": [{"kind": "linear", "line": "a", "of": "value"}]})
-    drawn = [([line.name for line in panel.lines], panel.logarithmic) for panel in plots.find_panels(figure, [claim])]
-    assert drawn == [(["a", "b"], True), (["a"], False), (["a"], True)]
+    drawn = [
+        ([line.name for line in panel.lines], panel.both_logarithmic) for panel in plots.find_panels(figure, [claim])
+    ]
+    assert drawn == [(["a", "b"], False), (["a"], True), (["a"], False)]
     assert len(list(plots.find_panels(figure, []))) == 2
-
-
-def test_thresholds_are_thin_and_told_apart() -> None:
-    points = (Point(1, 1.0),)
-    lines = (Line("a", points), Line("b", points, threshold=True), Line("c", points, threshold=True))
-    styles = plots.choose_styles([Figure("1", "", "x", "ms", lines)])
-    assert "marker" not in styles["b"]
-    assert styles["b"]["linestyle"] != styles["c"]["linestyle"]
-    assert styles["a"]["linestyle"] == "-"

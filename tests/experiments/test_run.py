@@ -15,7 +15,7 @@ from experiments import run as running
 from experiments.__main__ import PAPERS, find_paper
 from experiments.claims import read_claims
 from experiments.figures import Figure, Line, Point
-from experiments.measuring import ROUNDS, deep_size, time_batch, time_each
+from experiments.measuring import TURNS, Run, deep_size, take_turns
 from experiments.pages import END, fill, judge_record, make_pages, mark_of
 from experiments.plots import find_plotting
 from experiments.record import FORMAT, read_figures
@@ -78,44 +78,61 @@ def test_quick_runs_write_outside_the_repository_and_full_ones_beside_the_paper(
     assert (tmp_path / "experiments" / "two" / "results" / "figures.md").exists()
 
 
-def test_all_items_are_timed_by_one_rule_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that only `match` moves: by 1, 2 and 4 ms in the first round, by a millisecond less in each later one."""
-    now = 0.0
-    counter: Counter[str] = Counter()
-    rounds: Counter[int] = Counter()
-    found: list[tuple[int, int]] = []
-    monkeypatch.setattr(measuring.time, "process_time", lambda: now)
+class Clock:
+    """Processor time that only `spend` moves."""
 
-    def match(item: int) -> int:
-        nonlocal now
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(measuring.time, "process_time", lambda: self.now)
+
+    def spend(self, milliseconds: float) -> None:
         assert not gc.isenabled()
-        now += (item - 0.1 * rounds[item]) / 1e3
-        rounds[item] += 1
+        self.now += milliseconds / 1e3
+
+
+def test_lines_take_turns_and_all_items_are_timed_by_one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In turn t an item takes t milliseconds more than itself; the dear line takes ten times as long."""
+    clock = Clock(monkeypatch)
+    counter: Counter[str] = Counter()
+    seen: Counter[tuple[str, int]] = Counter()
+    order: list[str] = []
+    found: list[tuple[int, object]] = []
+
+    def match(line: str, item: int, factor: int) -> int:
+        order.append(line)
+        clock.spend(factor * (item + seen[line, item]))
+        seen[line, item] += 1
         counter.update({f"item {item}": 6, "steps": item})
         return -item
 
-    point = time_each(match, [1, 2, 4], 5.0, counter, check=lambda number, answer: found.append((number, answer)))
+    cheap = Run(
+        lambda item: match("cheap", item, 1),
+        [1, 2, 4],
+        counter,
+        check=lambda number, answer: found.append((number, answer)),
+    )
+    points = take_turns({"cheap": cheap, "dear": Run(lambda item: match("dear", item, 10), [1, 2])}, 5.0)
     assert gc.isenabled()
-    assert rounds == {1: ROUNDS, 2: ROUNDS, 4: ROUNDS}
+    assert order == (["cheap"] * 3 + ["dear"] * 2) * TURNS
     assert found == [(0, -1), (1, -2), (2, -4)]
-    assert point.each == pytest.approx((0.8, 1.8, 3.8))
-    assert (point.value, point.low, point.high) == pytest.approx((6.4 / 3, 0.8, 3.8))
-    assert (point.x, point.rounds, point.steps_each) == (5.0, ROUNDS, (7, 8, 10))
+    point = points["cheap"]
+    middle = TURNS // 2
+    assert point.each == pytest.approx((1 + middle, 2 + middle, 4 + middle))
+    assert [sum(turn) for turn in point.turns] == pytest.approx([7 + 3 * turn for turn in range(TURNS)])
+    assert point.spread == pytest.approx((7 / 3, 7 / 3 + TURNS - 1))
+    assert (point.x, point.steps_each) == (5.0, (7, 8, 10))
     assert point.work == {"item 1": 2, "item 2": 2, "item 4": 2, "steps": 7 / 3}
+    assert points["dear"].each == pytest.approx((10 * (1 + middle), 10 * (2 + middle)))
 
 
-def test_slow_items_are_measured_on_fewer_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    monkeypatch.setattr(measuring.time, "process_time", lambda: now)
-
-    def match(item: float) -> None:
-        nonlocal now
-        now += item
-
-    points = [time_each(match, [3.0, 3.0, 3.0], 1.0, seconds=seconds) for seconds in (2, 8, 20)]
-    assert [(len(point.each), point.rounds) for point in points] == [(1, 1), (3, 1), (3, 2)]
-    batch = time_batch(lambda items: match(sum(items)), [1.0, 2.0], 1.0)
-    assert (batch.value, batch.each, batch.rounds) == (pytest.approx(1_500), (), ROUNDS)
+def test_slow_lines_are_measured_on_fewer_items_as_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    items = [3_000.0] * 3
+    runs = {str(seconds): Run(clock.spend, items, seconds=seconds) for seconds in (2, 4, 20)}
+    points = take_turns(runs, 1.0)
+    assert [(len(point.each), len(point.turns)) for point in points.values()] == [(1, TURNS), (2, TURNS), (3, TURNS)]
+    batch = take_turns({"": Run(lambda held: clock.spend(sum(held)), [[1.0, 2.0]], per=2)}, 1.0, turns=1)[""]
+    assert (batch.value, batch.each, batch.turns) == (pytest.approx(1.5), (), (pytest.approx((1.5,)),))
 
 
 def test_memory_counts_what_is_held_once() -> None:

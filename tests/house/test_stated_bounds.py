@@ -13,7 +13,7 @@ from triplecast.compile.refusals import LARGEST
 from triplecast.evaluate import DEFAULT_STEPS
 from triplecast.evaluate.evaluator import QUERIES_A_REQUEST
 from triplecast.incremental.asked_graph import MOST_HELD
-from triplecast.incremental.standing_queries import STEPS
+from triplecast.incremental.standing_answer import STEPS
 from triplecast.ingest import GATE
 from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.languages.refusals import MAX_CHARACTERS, MAX_DEPTH, MAX_NESTING, MAX_TOKENS

@@ -33,6 +33,7 @@ STORE = ("tests/unit/repository/test_store.py",)
 QUERIED = ("tests/unit/repository/test_query_store.py",)
 CACHED = ("tests/unit/repository/test_repository.py",)
 TOLD = ("tests/properties/test_told.py",)
+ASKED = ("tests/unit/engine/test_standing_operators.py", "tests/properties/test_standing_operators.py")
 STANDING = ("tests/properties/test_standing.py", "tests/unit/engine/test_standing_costs.py")
 
 
@@ -791,6 +792,48 @@ MUTANTS: tuple[Mutant, ...] = (
         "            subjects |= self._concerned(changed)\n",
         "            subjects |= changed\n",
         STANDING,
+    ),
+    Mutant(
+        "what-failed-is-decided-where-it-is-told-again",
+        "incremental/owed.py",
+        "return any(each.registration == registration and",
+        "return any(False and",
+        ASKED,
+    ),
+    Mutant(
+        "what-was-owed-from-an-event-not-told-stays-owed",
+        "incremental/owed.py",
+        "self.is_changed = any(each.since > told and each.until is None for each in intervals)",
+        "self.is_changed = False",
+        ("tests/unit/engine/test_standing_owed.py",),
+    ),
+    Mutant(
+        "a-query-that-calls-operators-decided-by-the-index",
+        "incremental/compiled.py",
+        'query.form == "ask" or asks else',
+        'query.form == "ask" else',
+        ASKED,
+    ),
+    Mutant(
+        "rows-that-wait-for-operators-left-out",
+        "evaluate/evaluation.py",
+        "    if place.unknown:\n        raise Unanswered(place.unknown)\n\n\ndef hold_for",
+        "\n\ndef hold_for",
+        ASKED,
+    ),
+    Mutant(
+        "what-an-operator-gave-forgotten-at-a-restart",
+        "incremental/operator_answers.py",
+        "if isinstance(answer, Found) and kept is not None:",
+        "if isinstance(answer, Found) and kept is not None and self.work.operator_calls:",
+        ASKED,
+    ),
+    Mutant(
+        "what-was-made-up-for-within-a-run-not-noted",
+        "incremental/standing_queries.py",
+        "                        self.owed.end(number, event.position)\n",
+        "                        del self.owed.since[number]\n",
+        ASKED,
     ),
     Mutant(
         "the-earlier-row-is-the-later-one",

@@ -3,9 +3,11 @@ a function, and a property function like a triple that the publication would hav
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
@@ -16,7 +18,7 @@ from tests.reference.expressions import FALSE, FUNCTIONS, TRUE
 from tests.reference.solve import Dataset, Solution, answer
 from tests.reference.terms import XSD, Term, Triple, iri, literal
 from tests.reference.values import TypeFault
-from triplecast.operators import PublicationView, operator
+from triplecast.operators import PublicationView, Unanswerable, operator
 
 E = "http://example.org/"
 OPS = "https://example.org/generated#"
@@ -51,8 +53,19 @@ NOTES = "urn:notes"
 """The attachment that says into which file a call writes a line, if it is there."""
 
 
+MOOD = "TRIPLECAST_MOOD"
+"""The variable of the environment that names a file: how many of 100 calls fail, and what says which; beside it, those
+that did not are noted."""
+
+
 def note(event: PublicationView, operator: str, term: NamedNode | BlankNode | Literal) -> None:
-    """That it ran, told by itself."""
+    """That it ran, told by itself. It fails where the mood is bad."""
+    if MOOD in os.environ:
+        share, salt = Path(os.environ[MOOD]).read_text().split()
+        if Random(f"{salt} {operator} {term}").randrange(100) < int(share):
+            raise Unanswerable("in a bad mood")
+        with open(f"{os.environ[MOOD]}.calls", "a") as calls:
+            calls.write(f"{operator} {term}\n")
     path = event.attachments.get(NOTES)
     if path is not None:
         with open(path, "a") as notes:

@@ -30,6 +30,7 @@ from schemathesis.specs.openapi.checks import (
 from tests.conftest import DEFAULT_SEED, SEED_VARIABLE
 from triplecast import Engine
 from triplecast.service.app import create_app
+from triplecast.service.server import ServiceServer
 from triplecast.service.settings import ServiceSettings
 
 CHECKS = [
@@ -58,10 +59,8 @@ QUERIES = (
 @contextmanager
 def served(engine: Engine) -> Iterator[str]:
     """The address of a service in this process."""
-    config = uvicorn.Config(
-        create_app(engine, ServiceSettings(query_rows=10_000)), port=0, log_config=None, access_log=False, lifespan="on"
-    )
-    server = uvicorn.Server(config)
+    app = create_app(engine, ServiceSettings(query_rows=10_000))
+    server = ServiceServer(uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan="on"), app)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
@@ -120,6 +119,7 @@ def check_service(n: int, engine: Engine) -> Counter[int]:
                 statuses[response.status_code] += 1
 
             ask()
+            print(f"{operation.label}: {statuses.total()} so far", file=sys.stderr, flush=True)
     return statuses
 
 

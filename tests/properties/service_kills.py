@@ -1,12 +1,15 @@
-"""`python -m tests.properties.service_kills N`: N lives of `triplecast serve`, each ended by kill -9 under load.
+"""`python -m tests.properties.service_kills N --seed S`: N lives of `triplecast serve`, each ended by kill -9.
 
 Writers put, add to and remove documents of their own, with and without conditions and an Idempotency-Key. After each
 kill a document is what its last acknowledged request made of it, or what the one that was not answered did. That one is
-then sent again; with its key it is done once. At the end each version was told once, in order.
+then sent again; with its key it is done once. At the end each version was told once, in order: by the outbox, by event
+streams and pages whose readers go on from their cursor, and to a webhook, there under its id at least once.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import random
 import re
@@ -15,7 +18,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -23,22 +28,33 @@ from typing import IO
 import httpx
 
 from tests.conftest import DEFAULT_SEED, SEED_VARIABLE
+from tests.unit.egress.receivers import Receiver, answering, receiver
 from triplecast import Engine
+from triplecast.client.events import EventReader
 
-WRITERS = 4
+WRITERS, STREAMS = 4, 2
+DELIVERED_SECONDS = 900.0
+"""For the webhook to get what is left, at the end."""
 TURTLE = {"Content-Type": "text/turtle"}
 
 
 class Served:
     """A server in a process of its own."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        command = [sys.executable, "-m", "triplecast", "serve", str(folder), "--port", "0", *options]
+    def __init__(self, folder: Path, *options: str, under: Sequence[str] = ()) -> None:
+        command = [*under, sys.executable, "-m", "triplecast", "serve", str(folder), "--port", "0", *options]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         self.lines: list[str] = []
+        began = time.monotonic()
         self.url = self._address(self.process.stderr)
         threading.Thread(target=self._drain, args=(self.process.stderr,), daemon=True).start()
+        while not self._is_ready():
+            assert time.monotonic() < began + 120, "".join(self.lines)
+        spent = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(") ")[2].split()
+        work = (int(spent[11]) + int(spent[12])) / os.sysconf("SC_CLK_TCK")
+        self.recovery = time.monotonic() - began, work
+        """Seconds until it was ready, and of CPU time."""
 
     def _address(self, stream: IO[str]) -> str:
         for line in stream:
@@ -46,6 +62,12 @@ class Served:
             if found := re.search(r"http://\S+", line):
                 return found[0]
         raise AssertionError("".join(self.lines))
+
+    def _is_ready(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/readyz", trust_env=False, timeout=60).status_code == 200
+        except httpx.HTTPError:
+            return False
 
     def _drain(self, stream: IO[str]) -> None:
         self.lines.extend(stream)
@@ -135,34 +157,129 @@ class Writer:
         return frozenset(map(int, re.findall(r'"(\d+)"', answer.text))) if answer.status_code == 200 else frozenset()
 
 
-def check_kills(lives: int, folder: Path, seed: int) -> int:
-    """How many requests were acknowledged."""
-    chance = random.Random(seed)
+@dataclass
+class Reader:
+    """Reads all notifications, life after life, from where it is."""
+
+    is_stream: bool
+    place: str = "0"
+    ids: list[str] = field(default_factory=list)
+
+    def read(self, url: str) -> None:
+        """Until the server is gone."""
+        try:
+            with httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+                if self.is_stream:
+                    self._follow(client)
+                while not self.is_stream:
+                    page = client.get("/notifications", params={"since": self.place, "wait": 1}).json()
+                    self.ids += [each["id"] for each in page["notifications"]]
+                    self.place = page["cursor"]
+        except httpx.HTTPError:
+            return
+
+    def _follow(self, client: httpx.Client) -> None:
+        events = EventReader(self.place)
+        headers = {"Accept": "text/event-stream", "Last-Event-ID": self.place}
+        with client.stream("GET", "/notifications", headers=headers) as answer:
+            for received in answer.iter_bytes():
+                for event in events.read(received):
+                    assert event.name in ("", "message"), event
+                    self.place = event.id
+                    if event.name:
+                        self.ids.append(json.loads(event.data)["id"])
+
+
+@dataclass
+class Lives:
+    """What was seen of one folder's."""
+
+    acknowledged: int = 0
+    told: int = 0
+    posted: int = 0
+    """Requests to the webhook;"""
+    recoveries: list[tuple[float, float]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        seconds, work = (sorted(each) for each in zip(*self.recoveries, strict=True))
+        return (
+            f"{len(seconds)} lives: {self.acknowledged} requests acknowledged, {self.told} notifications, each told "
+            f"once by {STREAMS} streams and a page reader, {self.posted} posted to the webhook; ready again after "
+            f"{seconds[len(seconds) // 2]:.1f} s (median), {seconds[-1]:.1f} s at most, of CPU time "
+            f"{work[len(work) // 2]:.1f} s and {work[-1]:.1f} s"
+        )
+
+
+def check_kills(lives: int, folder: Path, seed: int) -> Lives:
+    """Raises AssertionError."""
+    with receiver(answering(b"HTTP/1.1 204 No Content\r\n\r\n")) as hook:
+        return _live(lives, folder, random.Random(seed), seed, hook)
+
+
+def _live(lives: int, folder: Path, chance: random.Random, seed: int, hook: Receiver) -> Lives:
     writers = [Writer(number, random.Random(f"{seed} {number}")) for number in range(WRITERS)]
+    readers = [Reader(True) for _ in range(STREAMS)] + [Reader(False)]
+    seen = Lives()
     for life in range(lives + 1):
-        served = Served(folder)
+        served = Served(folder, "--private", "--webhook-port", str(hook.port))
+        seen.recoveries.append(served.recovery)
         with httpx.Client(base_url=served.url, trust_env=False, timeout=120) as client:
             if life == 0:
                 wanted = {"text": "SELECT ?o { <a:s> <a:p> ?o }", "lease": "forever", "notify": "every"}
+                wanted["delivery"] = {"webhook": hook.url}  # type: ignore[assignment]
                 assert client.post("/subscriptions", json=wanted).status_code == 201
             for each in writers:
                 each.check(client)
-        if life == lives:
-            served.end(signal.SIGTERM)
-            break
-        threads = [threading.Thread(target=each.write, args=(served.url,)) for each in writers]
-        before = sum(each.acknowledged for each in writers)
+        threads = [threading.Thread(target=each.read, args=(served.url,)) for each in readers]
         for thread in threads:
             thread.start()
+        if life == lives:
+            break
+        writing = [threading.Thread(target=each.write, args=(served.url,)) for each in writers]
+        before = sum(each.acknowledged for each in writers)
+        for thread in writing:
+            thread.start()
         most = before + chance.randrange(10, 100)
-        while sum(each.acknowledged for each in writers) < most and all(thread.is_alive() for thread in threads):
-            threads[0].join(0.002)
+        while sum(each.acknowledged for each in writers) < most and all(thread.is_alive() for thread in writing):
+            writing[0].join(0.002)
         served.end(signal.SIGKILL)
-        for thread in threads:
+        for thread in (*writing, *threads):
             thread.join()
         assert all(each.unanswered is not None for each in writers), "a writer failed"
+        if life % 50 == 49:
+            seen.acknowledged = sum(each.acknowledged for each in writers)
+            print(f"{life + 1} lives, {seen.acknowledged} acknowledged", file=sys.stderr, flush=True)
+    told = _all_told(served.url)
+    ends = time.monotonic() + DELIVERED_SECONDS
+    while time.monotonic() < ends and (
+        any(len(each.ids) < len(told) for each in readers) or len({*_posted(hook)}) < len(told)
+    ):
+        time.sleep(0.1)
+    assert served.end(signal.SIGTERM) == 0, served.lines[-10:]
+    for thread in threads:
+        thread.join()
+    for each in readers:
+        assert each.ids == told, (len(each.ids), len({*each.ids}), len(told))
+    posted = _posted(hook)
+    assert list(dict.fromkeys(posted)) == told, (len({*posted}), len(told))
     _check_told(folder)
-    return sum(each.acknowledged for each in writers)
+    seen.acknowledged, seen.told, seen.posted = sum(each.acknowledged for each in writers), len(told), len(posted)
+    return seen
+
+
+def _posted(hook: Receiver) -> list[str]:
+    return [re.findall(rb"(?i)webhook-id: (\S+)", each)[0].decode() for each in [*hook.requests]]
+
+
+def _all_told(url: str) -> list[str]:
+    reader = Reader(False)
+    with httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+        while True:
+            page = client.get("/notifications", params={"since": reader.place}).json()
+            reader.ids += [each["id"] for each in page["notifications"]]
+            reader.place = page["cursor"]
+            if not page["more"]:
+                return reader.ids
 
 
 def _check_told(folder: Path) -> None:
@@ -178,10 +295,12 @@ def _check_told(folder: Path) -> None:
 
 
 def main() -> None:
-    lives = int(sys.argv[1]) if len(sys.argv) > 1 else 10
-    seed = int(os.environ.get(SEED_VARIABLE, DEFAULT_SEED))
+    parser = argparse.ArgumentParser(prog="python -m tests.properties.service_kills")
+    parser.add_argument("lives", type=int, nargs="?", default=10)
+    parser.add_argument("--seed", type=int, default=int(os.environ.get(SEED_VARIABLE, DEFAULT_SEED)))
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        print(check_kills(lives, Path(folder) / "folder", seed), "requests acknowledged, and so it is")
+        print(f"seed {options.seed}, {check_kills(options.lives, Path(folder) / 'folder', options.seed)}")
 
 
 if __name__ == "__main__":

@@ -16,11 +16,11 @@ from tests.properties.test_standing import few_steps
 from tests.reference.rules import Rule, Schema, answer, described, read
 from tests.reference.terms import RDF, Term, Triple, iri, literal, read_ntriples, write
 from triplecast import Engine, QueryRefused, QuerySyntaxError
-from triplecast.incremental import standing_queries
+from triplecast.incremental import standing_answer
 
 NAMESPACE = "http://x/"
 RULES, EVENTS, GRAPHS = 24, 10, 4
-ENOUGH = standing_queries.STEPS
+ENOUGH = standing_answer.STEPS
 XSD, RDFS, MDV = "http://www.w3.org/2001/XMLSchema#", "http://www.w3.org/2000/01/rdf-schema#", "urn:triplecast:mdv:"
 CLASSES = ("A", "B", "C", "D")
 REFERENCES, DATA = ("r", "s", "t"), ("n", "m", "d", "f", "l", "b")

@@ -26,7 +26,7 @@ from tests.reference.terms import read_ntriples, write
 from triplecast import Document, Engine, Notification, Subscription
 from triplecast.compile.compiled import compile_subscription
 from triplecast.errors import QueryRefused
-from triplecast.incremental import OWED, OwedAnswers, StandingQueries, compile_standing, standing_queries
+from triplecast.incremental import OWED, OwedAnswers, StandingQueries, compile_standing, standing_answer
 from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.publication import Draft, Position, Publication
@@ -251,10 +251,10 @@ def test_rdql_is_answered_too(seed: int) -> None:
 @contextmanager
 def few_steps() -> Iterator[Callable[[int], None]]:
     """Let the steps of an event be others; as before in the end."""
-    usual = standing_queries.STEPS
+    usual = standing_answer.STEPS
 
     def limit(steps: int) -> None:
-        vars(standing_queries)["STEPS"] = steps
+        vars(standing_answer)["STEPS"] = steps
 
     try:
         yield limit

@@ -102,13 +102,14 @@ def run_history(dice: random.Random, folder: Path) -> Counter[str]:
 
 
 _WEIGHTS = (8, 3, 2, 5, 1, 2, 1)
-_GRAPHS = ("urn:g:1", "urn:g:2", "urn:g:3")
+_GRAPHS = (*("urn:g:1", "urn:g:2", "urn:g:3") * 4, *(f"urn:g:{number}" for number in range(4, 10)))
+"""Some often, and some of which the first version comes late."""
 
 
 def _subscriber(dice: random.Random, name: str) -> Subscriber:
     query, scope = dice.choice(QUERIES), dice.choice(("publication", "publication", "repository"))
     notify = dice.choice(("every", "changed", "changed", "new"))
-    has_key = "?i" in query.partition("{")[0] and notify == "changed" and dice.random() < 0.5
+    has_key = "?i" in query.partition("{")[0] and notify == "changed" and dice.random() < 0.7
     initial = dice.choice(("all", "none"))
     compared = ""
     if has_key and (fitting := [each for each in CONDITIONS if _fits(each, query)]):

@@ -12,21 +12,15 @@ from threading import RLock
 from triplecast.delivery.attempt import DELIVERED, FAILED, GONE, REFUSED, Attempt, AttemptOutcome
 from triplecast.delivery.hearing import TargetIndex, ended
 from triplecast.delivery.ledger import Ledger
-from triplecast.delivery.live import SECOND, Live, buried, is_exhausted
+from triplecast.delivery.live import SET_BACK, DeliveryLag, Live, buried, is_exhausted, lag_of
 from triplecast.delivery.reading import MOST_QUEUED, PAGE, first, read_one, read_page
-from triplecast.delivery.store import TargetStore
-from triplecast.delivery.target import COMMAND, EMAIL, KINDS, WEBHOOK, WEBSUB, DeadLetter, Target
-from triplecast.delivery.turns import HostTurns
+from triplecast.delivery.store import MOST_DEAD, TargetStore
+from triplecast.delivery.target import COMMAND, DAMAGED, EMAIL, KINDS, WEBHOOK, WEBSUB, DeadLetter, Target
+from triplecast.delivery.turns import AT_ONCE, HostTurns
 from triplecast.errors import InputError
 from triplecast.journal import Clock, JournalFile, system_clock
 from triplecast.outbox import Notification, OutboxReader
 
-AT_ONCE = 32
-"""Attempts under way."""
-MOST_DEAD = 10_000
-"""Dead letters of a target, with which it is disabled."""
-SET_BACK = 60 * SECOND
-"""By how much less a clock says for that to be no accident."""
 _TOGETHER = {WEBHOOK: 1, COMMAND: 1, EMAIL: MOST_QUEUED, WEBSUB: MOST_QUEUED}
 """Notifications of one attempt, by kind."""
 
@@ -72,9 +66,9 @@ class Deliveries:
         for target in store.targets():
             self._take(target)
         for letter in store.dead(again=True):
-            live = self._lives[letter.target]
-            live.letters.append(letter)
-            self._schedule(live)
+            if live := self._lives.get(letter.target):
+                live.letters.append(letter)
+                self._schedule(live)
 
     # ---- what is due ------------------------------------------------------------------------------------------------
 
@@ -128,6 +122,11 @@ class Deliveries:
         """Whether `read` is to be called before anything else is due."""
         with self._lock:
             return bool(self._hungry)
+
+    def lag(self) -> DeliveryLag:
+        """Of the targets that are delivered to here."""
+        with self._lock:
+            return lag_of(self._lives.values(), self._outbox.state.sequence, self._kinds)
 
     def next_due(self) -> int | None:
         """When something may be due, in microseconds since 1970."""
@@ -189,7 +188,7 @@ class Deliveries:
         """Add a target; one with its id goes on from where it is, with this one's secret and lease."""
         with self._lock:
             known = self._lives.get(target.id)
-            if known is None:
+            if known is None or known.target.kind == DAMAGED:
                 self._take(target)
             else:
                 self._set(known, replace(known.target, secret=target.secret, expires=target.expires))
@@ -199,6 +198,8 @@ class Deliveries:
         """Deliver to a target again, from where it stopped, at once."""
         with self._lock:
             live = self._known(id)
+            if live.target.kind == DAMAGED:
+                raise InputError(f"target {id} cannot be enabled", live.target.disabled)
             if live.target.disabled or live.target.attempts:
                 self._forget_place(live)
                 target = replace(live.target, disabled="", attempts=0, failing_since=None, next_at=0)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from triplecast.crash_points import reach
 from triplecast.delivery.store import TargetStore
-from triplecast.delivery.target import DeadLetter, Target
+from triplecast.delivery.target import DAMAGED, DeadLetter, Target
 
 
 class Ledger:
@@ -24,7 +24,8 @@ class Ledger:
         """Whether something is to be stored that not even a failing machine may undo."""
 
     def note(self, target: Target) -> None:
-        self._targets[target.id] = target
+        if target.kind != DAMAGED:  # its row stays as it is
+            self._targets[target.id] = target
 
     def remove(self, id: str) -> None:
         self._targets.pop(id, None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from triplecast.delivery.attempt import BUSY, AttemptOutcome
 from triplecast.delivery.reading import TargetFeed
@@ -23,6 +24,8 @@ from triplecast.outbox import Notification
 
 SECOND = 1_000_000
 """Microseconds."""
+SET_BACK = 60 * SECOND
+"""By how much less a clock says for that to be no accident."""
 REASON_CHARACTERS = 300
 
 
@@ -111,3 +114,23 @@ def buried(target: Target, notifications: Sequence[Notification], now: int) -> l
         DeadLetter(target.id, each.cursor.epoch, each.sequence, each.id, target.attempts, target.last_error, now)
         for each in notifications
     ]
+
+
+class DeliveryLag(NamedTuple):
+    """How far delivery is behind."""
+
+    notifications: int
+    """Beyond what the target that is farthest behind has got."""
+    since: str | None
+    """When the publication of the oldest one came that waits in memory."""
+    enabled: int
+    targets: int
+
+
+def lag_of(lives: Collection[Live], end: int, kinds: Collection[str]) -> DeliveryLag:
+    """Of targets that are delivered to by kind, where the last notification has the sequence `end`."""
+    served = [each for each in lives if not each.target.disabled and each.target.kind in kinds]
+    behind = [each for each in served if each.has_work]
+    since = (each.feed.queue[0].accepted_at for each in behind if each.feed.queue)
+    most = max((end - each.target.sequence for each in behind), default=0)
+    return DeliveryLag(most, min(since, default=None), len(served), len(lives))

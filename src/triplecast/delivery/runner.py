@@ -9,7 +9,8 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
 from triplecast.delivery.attempt import FAILED, Attempt, AttemptOutcome, Deliver
-from triplecast.delivery.deliveries import AT_ONCE, Deliveries
+from triplecast.delivery.deliveries import Deliveries
+from triplecast.delivery.turns import AT_ONCE
 from triplecast.errors import InputError, StorageFull
 from triplecast.journal import Clock, system_clock
 

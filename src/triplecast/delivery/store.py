@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
+from typing import Any, get_type_hints
 
-from triplecast.delivery.target import DeadLetter, Target
+from triplecast.delivery.target import DAMAGED, DeadLetter, Target
 from triplecast.sqlite import Format, SqliteFile
 
 FOLDER = "delivery"
 """In the folder that is delivered from; it is the deliverer's alone, with a lock of its own."""
 DATABASE = "delivery.sqlite"
+MOST_DEAD = 10_000
+"""Dead letters of a target, with which it is disabled."""
 _TARGET = tuple(each.name for each in fields(Target))
 _DEAD = DeadLetter._fields
+_STORED = {bool: int, float: int | float}
+_TARGET_TYPES, _DEAD_TYPES = (
+    [_STORED.get(hint, hint) for hint in get_type_hints(kind).values()] for kind in (Target, DeadLetter)
+)
 _FORMAT = Format(
     0x54524431,
     1,
@@ -45,18 +52,20 @@ class TargetStore:
     def targets(self) -> list[Target]:
         names = ", ".join(_TARGET)
         rows = self._database.ask(f"SELECT {names} FROM target ORDER BY created_at, id")
-        return [Target(**dict(zip(_TARGET, row, strict=True))) for row in rows]
+        return [_read_target(row) for row in rows]
 
     def reached(self) -> tuple[int, int]:
-        """The epoch and sequence up to which idle targets have everything."""
+        """The epoch and sequence up to which idle targets have everything; of no epoch where that is damaged, so that
+        all is read again."""
         rows = self._database.ask("SELECT epoch, sequence FROM reached")
-        return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
+        epoch, sequence = rows[0] if rows else (0, 0)
+        return (epoch, sequence) if isinstance(epoch, int) and isinstance(sequence, int) else (0, 0)
 
     def dead(self, target: str | None = None, again: bool = False, limit: int = -1) -> list[DeadLetter]:
         """Dead letters of a target, or of all; with `again` only those that are to be delivered again."""
         which = "WHERE (?1 IS NULL OR target = ?1) AND again >= ?2 ORDER BY target, sequence LIMIT ?3"
         rows = self._database.ask(f"SELECT {', '.join(_DEAD)} FROM dead {which}", (target, int(again), limit))
-        return [DeadLetter(**dict(zip(_DEAD, row, strict=True))) for row in rows]
+        return [DeadLetter(*row) for row in rows if not _wrong(row, _DEAD, _DEAD_TYPES)]
 
     def count_dead(self, target: str) -> int:
         return int(self._database.ask_one("SELECT count(*) FROM dead WHERE target = ?", (target,))[0])
@@ -87,3 +96,17 @@ class TargetStore:
         """Of letters that were delivered after all."""
         rows = [(each.target, each.sequence) for each in letters]
         self._database.run("DELETE FROM dead WHERE target = ? AND sequence = ?", rows)
+
+
+def _read_target(row: Sequence[object]) -> Target:
+    """A row of other types is a target that is `DAMAGED`, and named by what is wrong with it."""
+    if not (wrong := _wrong(row, _TARGET, _TARGET_TYPES)):
+        return Target(**dict(zip(_TARGET, row, strict=True)))  # type: ignore[arg-type]
+    id, subscription = (str(row[_TARGET.index(name)]) for name in ("id", "subscription"))
+    reason = f"its row in {DATABASE} is damaged ({', '.join(wrong)}); remove it and add it again"
+    return Target(id, subscription, 0, "", DAMAGED, "", "", 0.0, "", None, 0, 0, 0, 0, idle=False, disabled=reason)
+
+
+def _wrong(row: Sequence[object], names: Sequence[str], types: Sequence[Any]) -> list[str]:
+    """The columns whose values are of other types."""
+    return [name for name, value, kind in zip(names, row, types, strict=True) if not isinstance(value, kind)]

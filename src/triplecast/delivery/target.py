@@ -16,6 +16,8 @@ from triplecast.model.subscription import FILES
 
 WEBHOOK, EMAIL, COMMAND, WEBSUB = "webhook", "email", "command", "websub"
 KINDS = (WEBHOOK, EMAIL, COMMAND, WEBSUB)
+DAMAGED = "damaged"
+"""The kind of a target that cannot be read: nobody delivers to it, and it stays as it is until it is removed."""
 SECRET_PREFIX = "whsec_"
 SECRET_BYTES = range(24, 65)
 """Standard Webhooks: of the key of a signature."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from triplecast.delivery.target import WEBHOOK, WEBSUB, Target
 from triplecast.egress import read_url
 
+AT_ONCE = 32
+"""Attempts under way."""
 HOST_AT_ONCE = 8
 """Requests to one host; likewise mails, and commands."""
 BREAKS_AFTER = 5

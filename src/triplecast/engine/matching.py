@@ -62,7 +62,7 @@ class Matching:
     def work(self) -> MatchStats:
         """All of it, since the engine was opened."""
         self._add_up()
-        return self._matched + self.asking.work
+        return self._matched + self.asking.work + self._querying.work
 
     def follow(self, outcome: Findings | None = None) -> None:
         """Match and call operators until nothing is due; add what matched to `outcome`. Pairs of operators that are

@@ -105,7 +105,7 @@ def explain_document(
     there is nothing to explain, and `InputError` for a subscription of repository scope."""
     if subscription.scope == REPOSITORY:
         found = f"subscription {subscription.name!r} is of repository scope, and no document matches it by itself"
-        raise InputError(found, "`Engine.query` gives its answer")
+        raise InputError(found, "`Engine.query` gives its answer, and `Engine.resync` tells it")
     if not parsed.drafts:
         for reject in parsed.rejects:
             raise DocumentRejected(reject.stage, reject.reason, reject.hint, reject.line, reject.column)

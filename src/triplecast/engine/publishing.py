@@ -37,8 +37,10 @@ class _Call:
 
     __slots__ = ("document", "error", "given_up", "is_harmful", "parsed", "receipt", "woken")
 
-    def __init__(self, document: Document, parsed: ParsedDocument | None = None) -> None:
-        """Without `parsed`, who commits parses the document where it is harmless."""
+    def __init__(
+        self, document: Document, parsed: ParsedDocument | None = None, woken: SimpleQueue[None] | None = None
+    ) -> None:
+        """Without `parsed`, who commits parses the document where it is harmless. Calls of one thread share `woken`."""
         self.document = document
         self.parsed = parsed
         self.receipt: Receipt | None = None
@@ -47,7 +49,7 @@ class _Call:
         """It has to be parsed in a child, and its own thread waits for that."""
         self.given_up = False
         """Its thread was interrupted."""
-        self.woken: SimpleQueue[None] = SimpleQueue()
+        self.woken = woken or SimpleQueue()
         """Something is put there when the call is answered, or its thread is to commit."""
 
     @property
@@ -81,13 +83,32 @@ class Publishing:
         in each of them; an interrupt of who commits is a `StorageFault` in the others, which publish again."""
         document = read_roots(document)
         self._registry.check_documents([document])
-        call = self._answered(_Call(document)) if may_be_harmless(document) else None
-        if call is None or call.is_harmful:
-            call = self._answered(_Call(document, *self._parser.parse_soon([document])))
+        call = _Call(document)
+        if may_be_harmless(document):
+            self._answer([call])
+        if not call.is_answered or call.is_harmful:
+            (parsed,) = self._parser.parse_soon([document])
+            call = _Call(document, parsed)
+            self._answer([call])
         if call.receipt is None:
             assert call.error is not None
             raise call.error
         return call.receipt
+
+    def together(self, documents: Sequence[Document]) -> list[Receipt | Exception | None]:
+        """Of each document what `one` returns or raises, for one thread that publishes for many; None where it has to
+        be parsed in a child, which `one` waits for."""
+        woken: SimpleQueue[None] = SimpleQueue()
+        calls = [_Call(read_roots(document), None, woken) for document in documents]
+        for each in calls:
+            try:
+                self._registry.check_documents([each.document])
+                each.is_harmful = not may_be_harmless(each.document)
+            except Exception as error:
+                each.error = error
+        if asked := [each for each in calls if not each.is_answered]:
+            self._answer(asked)
+        return [None if each.is_harmful else each.receipt or each.error or _interrupted() for each in calls]
 
     def when(self, document: Document, check: Callable[[], None]) -> Receipt:
         """The receipt of one document, unless `check` raises: nothing is written between that and its commit."""
@@ -149,23 +170,24 @@ class Publishing:
         that raised. The caller holds the lock."""
         self._matching.follow(self._owed)
 
-    def _answered(self, call: _Call) -> _Call:
-        """Wait until another thread has answered `call`, or commit those that wait."""
-        self._waiting.append(call)
+    def _answer(self, calls: Sequence[_Call]) -> None:
+        """Wait until another thread has answered `calls`, or commit those that wait."""
+        last = calls[-1]
+        self._waiting.extend(calls)
         try:
             if self._is_taken:
-                call.wait()
-            if not call.is_answered:
+                last.wait()
+            if not last.is_answered:
                 self._is_taken = True
                 with self._lock:
-                    while not call.is_answered:
-                        self._commit_waiting(call)
+                    while not last.is_answered:
+                        self._commit_waiting(last)
                 self._wake_next()
         except BaseException:
-            call.given_up = True
+            for each in calls:
+                each.given_up = True
             self._wake_next()
             raise
-        return call
 
     def _wake_next(self) -> None:
         """Let a thread that waits commit all that do; so who comes meanwhile waits too."""

@@ -13,10 +13,12 @@ from typing import TypeAlias
 from pyoxigraph import Triple
 
 from triplecast.errors import InputError
-from triplecast.incremental import OWED, EventAnswers, OwedAnswers, StandingQueries
+from triplecast.incremental import OWED, EventAnswers, OperatorAnswers, OwedAnswers, StandingQueries
 from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.algebra import Term
+from triplecast.model.match import MatchStats
+from triplecast.operators.asking import Asker
 from triplecast.repository import EntailedCopies, QueryAnswer, Repository, query_store
 
 Answer: TypeAlias = list[dict[str, Term]] | bool | list[Triple]
@@ -26,9 +28,10 @@ Answer: TypeAlias = list[dict[str, Term]] | bool | list[Triple]
 class Querying:
     """Answers queries over the current documents of a journal. For one thread at a time."""
 
-    def __init__(self, journal: Journal, matcher: Matcher) -> None:
+    def __init__(self, journal: Journal, matcher: Matcher, asker: Asker) -> None:
         self._journal = journal
         self._matcher = matcher
+        self._asked = OperatorAnswers(journal, matcher, asker)
         path = Path(journal.where)
         self._folder = path.parent if path.is_absolute() else None
         self._repository: Repository | None = None
@@ -55,6 +58,11 @@ class Querying:
         names = answer.variables
         return [{name: term for name, term in zip(names, row, strict=True) if term is not None} for row in answer.rows]
 
+    @property
+    def work(self) -> MatchStats:
+        """The calls of operators since this was made."""
+        return self._asked.work
+
     def changes(self, after: int, upto: int) -> Sequence[EventAnswers]:
         """What events at positions in (`after`, `upto`] change in the answers of subscriptions of repository scope.
         Raises `StorageFault`."""
@@ -70,14 +78,14 @@ class Querying:
 
     def _follower(self, after: int) -> StandingQueries:
         """That which has told the answers up to a position."""
-        if self._standing is not None and self._standing.told == after:
+        if self._standing is not None and self._standing.told == after and self._standing.reads_alike():
             return self._standing
         owed = OwedAnswers(self._journal.settings().get(OWED), after)
         start = owed.start(after)
         if self._repository is None or self._repository.reached > start:
             self._repository = Repository(self._journal, self._folder, self._journal.sole, start)
         self._repository.follow(start)
-        return StandingQueries(self._journal, self._repository, self._matcher, after, owed)
+        return StandingQueries(self._journal, self._repository, self._matcher, after, owed, self._asked)
 
     def close(self) -> None:
         """Save the repository, while the journal is open."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import RLock
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from triplecast.engine.querying import Querying
 from triplecast.engine.receipt import Receipt
 from triplecast.errors import InputError
 from triplecast.ingest import Document, ParsedDocument, Parser
-from triplecast.journal import Clock, Journal, read_clock, time_text
+from triplecast.journal import Clock, Journal, JournalFile, read_clock, time_text
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import API
 from triplecast.outbox import Definitions, Outbox, OutboxReader
@@ -133,6 +133,12 @@ class Serving:
         (parsed,) = self._parser.parse_soon([document])
         return parsed
 
+    def publish_together(self, documents: Sequence[Document]) -> list[Receipt | Exception | None]:
+        """Publish documents of many callers at once. Return for each its receipt, or what the engine's `publish`
+        raises; None for one that is to be published alone, which may take long."""
+        self._opened.check_open()
+        return self._publishing.together(documents)
+
     def publish_when(self, document: Document, graph: str, condition: Condition) -> Receipt:
         """Publish a document unless `condition` raises for the state of `graph`: nothing comes in between."""
         self._opened.check()
@@ -165,6 +171,11 @@ class Serving:
         self._opened.check()
         outbox = self._outbox if self.folder is None else OutboxReader.read_only(self.folder)
         return NotificationSource(outbox, self._definitions, self._outbox.commits)
+
+    def documents(self) -> JournalFile:
+        """The journal, of a folder a reader of its own for the caller to close."""
+        self._opened.check()
+        return self._journal if self.folder is None else JournalFile.read_only(self.folder)
 
     def feed_key(self, found: LiveSubscription) -> str:
         """The secret that reads the feed of a subscription and opens nothing else: of its ticket's hash, which the

@@ -65,11 +65,23 @@ def evaluate_opened(
 
 
 def solutions_of(
-    query: Query, pattern: Pattern, publication: Publication, graphs: PublishedGraphs, budget: Budget
+    query: Query,
+    pattern: Pattern,
+    publication: Publication,
+    graphs: PublishedGraphs,
+    budget: Budget,
+    answers: Answers = NO_ANSWERS,
 ) -> Iterator[Row]:
-    """Yield the rows of a part of the query outside GRAPH and EXISTS; raises `BudgetExceeded`."""
-    run = Evaluation(query, publication, graphs, budget, solve)
-    return solve(run, pattern, Place(run.graphs.default, {}, []), {})
+    """Yield the rows of a part of the query outside GRAPH and EXISTS; raises `BudgetExceeded`, and in the end
+    `Unanswered` where operators beyond `answers` are needed."""
+    run = Evaluation(query, publication, graphs, budget, solve, None, answers)
+    place = Place(run.graphs.default, {}, [])
+    try:
+        yield from solve(run, pattern, place, {})
+    except Unknown as met:
+        raise Unanswered([met, *place.unknown]) from None
+    if place.unknown:
+        raise Unanswered(place.unknown)
 
 
 def hold_for(conditions: Sequence[Expression], rows: Iterable[Row], budget: Budget) -> Iterator[bool]:

@@ -2,6 +2,7 @@
 
 from triplecast.incremental.compiled import StandingQuery, compile_standing
 from triplecast.incremental.event_answers import AnswerChanged, EventAnswers
+from triplecast.incremental.operator_answers import OperatorAnswers
 from triplecast.incremental.owed import OWED, OwedAnswers
 from triplecast.incremental.standing_queries import StandingQueries
 
@@ -9,6 +10,7 @@ __all__ = [
     "OWED",
     "AnswerChanged",
     "EventAnswers",
+    "OperatorAnswers",
     "OwedAnswers",
     "StandingQueries",
     "StandingQuery",

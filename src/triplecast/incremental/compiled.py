@@ -71,6 +71,8 @@ class StandingQuery(NamedTuple):
     """It is evaluated as a whole at each event that changes a document."""
     kin: bool
     """It is evaluated as a whole at each change of the taxonomy: it calls functions of the taxonomy."""
+    asks: bool
+    """It calls operators, so the index does not decide it."""
 
     @property
     def is_single(self) -> bool:
@@ -94,13 +96,15 @@ def compile_standing(compiled: CompiledSubscription) -> StandingQuery:
     """Raises `QueryRefused` for what a query over the documents together cannot have yet."""
     template, constants, entailment, _ = compiled
     found = _stars_of(_Key(template.key, _alike(constants), template))
-    _refuse(found)
+    if found.reads_clock:
+        raise QueryRefused("NOW()", "the answer would change without an event", _HINT)
     graph = found.graph if not found.kin and as_asked(compiled).plan.decided else None
     stars = tuple(_standing_star(each, constants, graph) for each in found.stars)
     every = found.every or not all(_is_plain(each.compiled.plan) for each in stars)
     every = every or (found.kin and entailment is Entailment.RDFS)  # what is derived may be stated too, or no more
     group = _shared((found.key, tuple(constants[each] for each in graph.predicates) if graph is not None else ()))
-    return StandingQuery(stars, None if every else graph, group, found.recounted, every, found.documents, found.kin)
+    graph = None if every else graph
+    return StandingQuery(stars, graph, group, found.recounted, every, found.documents, found.kin, found.asks)
 
 
 def as_asked(compiled: CompiledSubscription) -> CompiledSubscription:
@@ -114,13 +118,6 @@ def as_asked(compiled: CompiledSubscription) -> CompiledSubscription:
 def _alike(constants: tuple[str, ...]) -> tuple[int, ...]:
     first: dict[str, int] = {}
     return tuple([first.setdefault(each, place) for place, each in enumerate(constants)])
-
-
-def _refuse(found: _TemplateStars) -> None:
-    if found.calls:
-        raise QueryRefused("an operator", "operators are not asked in repository scope yet", _HINT)
-    if found.reads_clock:
-        raise QueryRefused("NOW()", "the answer would change without an event", _HINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +147,7 @@ class _TemplateStars(NamedTuple):
     recounted: bool
     kin: bool
     """Whether the query calls functions of the taxonomy."""
-    calls: bool
+    asks: bool
     """Whether it calls operators."""
     reads_clock: bool
 
@@ -174,11 +171,11 @@ def _stars_of(wanted: _Key) -> _TemplateStars:
             each.predicate for each in nodes_within(star.bare.pattern) if isinstance(each, TriplePattern)
         )
         found.append(_TemplateStar(star._replace(seeds=seeds), narrow, bare, _slots_in(star.query), predicates))
-    graph = None if shape.sliced or query.form == "ask" else join_graph(shape.body)
+    asks = bool(called_operators(template))
+    graph = None if shape.sliced or query.form == "ask" or asks else join_graph(shape.body)
     functions = {call.function for call in calls_in(query.pattern)}
-    recounted, calls = _is_recounted(query, shape, graph), bool(called_operators(template))
-    kin = not functions.isdisjoint(FUNCTION_MARKS)
-    return _TemplateStars(key, tuple(found), every, documents, graph, recounted, kin, calls, "NOW" in functions)
+    recounted, kin = _is_recounted(query, shape, graph), not functions.isdisjoint(FUNCTION_MARKS)
+    return _TemplateStars(key, tuple(found), every, documents, graph, recounted, kin, asks, "NOW" in functions)
 
 
 def _standing_star(found: _TemplateStar, constants: tuple[str, ...], graph: JoinGraph | None) -> StandingStar:

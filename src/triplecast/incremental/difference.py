@@ -15,6 +15,7 @@ from triplecast.evaluate.evaluation import evaluate_opened, solutions_of
 from triplecast.evaluate.rows import IDENTITY
 from triplecast.evaluate.scope import certain_names
 from triplecast.evaluate.solutions import Solutions, bounded_bindings
+from triplecast.evaluate.unknown import NO_ANSWERS, Answers
 from triplecast.incremental.flat_paths import flatten_paths
 from triplecast.incremental.restriction import Seeds, restrict
 from triplecast.model import algebra
@@ -70,35 +71,41 @@ def shape_of(query: Query) -> Shape:
                 return Shape(pattern, distinct, False)
 
 
-def whole_answer(query: Query, source: Source, budget: Budget) -> Counter[AnswerRow]:
-    """All rows; of ASK the one without names where there is a solution. Raises `BudgetExceeded`."""
-    return Counter(evaluate_opened(query, _MOMENT, open_store(source, budget), budget).rows)
+def whole_answer(query: Query, source: Source, budget: Budget, answers: Answers = NO_ANSWERS) -> Counter[AnswerRow]:
+    """All rows; of ASK the one without names where there is a solution. Raises `BudgetExceeded`, and `Unanswered` where
+    operators beyond `answers` are needed, as all here do."""
+    return Counter(evaluate_opened(query, _MOMENT, open_store(source, budget), budget, None, answers).rows)
 
 
 def change_of_answer(
-    query: Query, seeds: Sequence[Seeds] | None, before: Source, after: Source, budget: Budget
+    query: Query,
+    seeds: Sequence[Seeds] | None,
+    before: Source,
+    after: Source,
+    budget: Budget,
+    answers: Answers = NO_ANSWERS,
 ) -> AnswerChange:
     """How the answer differs between two states. Each solution that changes agrees with one of `seeds`, each of which
     has one name or more; None where nothing is known of them. Raises `BudgetExceeded`."""
     shape = shape_of(query)
-    if seeds is None or shape.sliced:
-        return AnswerChange.between(whole_answer(query, before, budget), whole_answer(query, after, budget))
     changed: dict[_Solution, int] = {}
-    for each in seeds:
-        counts = _solutions(query, shape.body, each, after, budget)
-        counts.subtract(_solutions(query, shape.body, each, before, budget))
-        changed.update((solution, change) for solution, change in counts.items() if change)
-    if query.form == "ask":
-        if not changed:
+    if seeds is not None and not shape.sliced:
+        for each in seeds:
+            counts = _solutions(query, shape.body, each, after, budget, answers)
+            counts.subtract(_solutions(query, shape.body, each, before, budget, answers))
+            changed.update((solution, change) for solution, change in counts.items() if change)
+        if query.form == "ask" and not changed:
             return AnswerChange(Counter(), Counter())
-        return AnswerChange.between(whole_answer(query, before, budget), whole_answer(query, after, budget))
+    if seeds is None or shape.sliced or query.form == "ask":
+        then, now = (whole_answer(query, source, budget, answers) for source in (before, after))
+        return AnswerChange.between(then, now)
     names = tuple(variable.name for variable in query.variables)
     rows: Counter[AnswerRow] = Counter()
     for solution, change in changed.items():
         bound = dict(solution)
         rows[tuple(map(bound.get, names))] += change
     if shape.distinct:
-        rows = _of_distinct(query, shape.body, names, rows, after, budget)
+        rows = _of_distinct(query, shape.body, names, rows, after, budget, answers)
     return AnswerChange(+rows, -rows)
 
 
@@ -131,12 +138,14 @@ def _text(variables: Sequence[str], rows: Counter[AnswerRow]) -> bytes | None:
     return bounded_bindings(Solutions(tuple(variables), tuple(ordered), (), True))
 
 
-def _solutions(query: Query, body: Pattern, seeds: Seeds, source: Source, budget: Budget) -> Counter[_Solution]:
+def _solutions(
+    query: Query, body: Pattern, seeds: Seeds, source: Source, budget: Budget, answers: Answers
+) -> Counter[_Solution]:
     """The solutions of the body that agree with a seed."""
     wanted = {*seeds.rows}
     return Counter(
         frozenset((name, term) for name, term in row.items() if name != IDENTITY)
-        for row in _solve(query, restrict(body, seeds), source, budget)
+        for row in _solve(query, restrict(body, seeds), source, budget, answers)
         if tuple(row[name] for name in seeds.names) in wanted
     )
 
@@ -148,15 +157,22 @@ def _of_distinct(
     rows: Counter[AnswerRow],
     after: Source,
     budget: Budget,
+    answers: Answers,
 ) -> Counter[AnswerRow]:
     """Of rows whose solutions became more or fewer, those that appear (1) and disappear (-1)."""
     changed = {row: change for row, change in rows.items() if change}
-    now = _among(query, body, names, [*changed], after, budget)
+    now = _among(query, body, names, [*changed], after, budget, answers)
     return Counter({row: (now[row] > 0) - (now[row] > change) for row, change in changed.items()})
 
 
 def _among(
-    query: Query, body: Pattern, names: tuple[str, ...], rows: Sequence[AnswerRow], source: Source, budget: Budget
+    query: Query,
+    body: Pattern,
+    names: tuple[str, ...],
+    rows: Sequence[AnswerRow],
+    source: Source,
+    budget: Budget,
+    answers: Answers = NO_ANSWERS,
 ) -> Counter[AnswerRow]:
     """How many solutions of the body give each of some rows."""
     found: Counter[AnswerRow] = Counter()
@@ -165,12 +181,14 @@ def _among(
     if known and rows:
         places = [names.index(name) for name in known]
         body = restrict(body, Seeds(known, [tuple(row[place] for place in places) for row in rows]))  # type: ignore[misc]
-    for solution in _solve(query, body, source, budget) if rows else ():
+    for solution in _solve(query, body, source, budget, answers) if rows else ():
         row = tuple(map(solution.get, names))
         if row in wanted:
             found[row] += 1
     return found
 
 
-def _solve(query: Query, pattern: Pattern, source: Source, budget: Budget) -> Iterator[dict[str, Term]]:
-    return solutions_of(query, pattern, _MOMENT, open_store(source, budget), budget)
+def _solve(
+    query: Query, pattern: Pattern, source: Source, budget: Budget, answers: Answers
+) -> Iterator[dict[str, Term]]:
+    return solutions_of(query, pattern, _MOMENT, open_store(source, budget), budget, answers)

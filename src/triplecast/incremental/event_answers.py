@@ -103,6 +103,7 @@ def with_changed(
 
 TOO_MANY_CHANGED = f"its resources: more than {MOST_REACHED:,} refer strongly to what changed"
 TOO_LARGE = f"its answer in the stored documents: {EntailmentTooLarge()}, of one resource"
+AS_TOLD = "its answer in the stored documents: it was undecided when this was told first"
 LOST = (
     f"its answer in the stored documents: since it was decided, more than {HELD_TRIPLES:,} triples have changed, or "
     f"after {MOST_HELD} events answers are owed; subscribe again"

@@ -33,11 +33,11 @@ class OwedAnswers:
         intervals = [] if text is None else [Interval(*each) for each in json.loads(text)]
         self.since = {each.registration: each.since for each in intervals if each.holds_at(told)}
         """The event that left an answer undecided first, by registration."""
-        self._ended = [
-            each for each in intervals if each.since <= told and each.until is not None and each.until <= told
-        ]
-        self.is_changed = False
-        """Since the setting was read or written."""
+        self._ended = [each for each in intervals if each.until is not None and each.until <= told]
+        self._to_come = [each for each in intervals if each.until is not None and each.until > told]
+        """Of events that were told before and are told again."""
+        self.is_changed = any(each.since > told and each.until is None for each in intervals)
+        """Since the setting was read or written: an event that was not told may be decided now."""
 
     def __contains__(self, registration: int) -> bool:
         return registration in self.since
@@ -45,6 +45,11 @@ class OwedAnswers:
     def start(self, told: int) -> int:
         """The position from which documents are read, so that the states are known from which answers are owed."""
         return min((since - 1 for registration, since in self.since.items() if since != registration), default=told)
+
+    def was_undecided(self, registration: int, position: int) -> bool:
+        """Whether an event left an answer undecided when it was told before, and a later one decided it: so it stays,
+        though an operator that failed then may answer now."""
+        return any(each.registration == registration and each.holds_at(position) for each in self._to_come)
 
     def begin(self, registration: int, position: int) -> None:
         self.since[registration] = position
@@ -61,4 +66,4 @@ class OwedAnswers:
         self.is_changed = False
         self._ended = self._ended[-INTERVALS_KEPT:]
         open = [Interval(registration, since, None) for registration, since in self.since.items()]
-        return json.dumps([*self._ended, *open], separators=(",", ":"))
+        return json.dumps([*self._ended, *self._to_come, *open], separators=(",", ":"))

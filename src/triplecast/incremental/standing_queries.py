@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import lru_cache
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from sys import intern
-from typing import NamedTuple
+from typing import TypeAlias
 
-from triplecast.compile.compiled import CompiledSubscription, compile_subscription
+from triplecast.compile.compiled import compile_subscription
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.evaluate.budget import Budget
+from triplecast.evaluate.unknown import NO_ANSWERS, Answers
 from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, TwoStates
 from triplecast.incremental.changed_resources import NOTHING_HELD, RULE, HeldByRules, changed_terms
-from triplecast.incremental.compiled import StandingQuery, compile_standing
-from triplecast.incremental.decided_index import RowsChanged, rows_of
-from triplecast.incremental.difference import AnswerChange, change_of_answer, change_of_rows, whole_answer
+from triplecast.incremental.compiled import compile_standing
 from triplecast.incremental.event_answers import (
-    BEYOND,
+    AS_TOLD,
     LOST,
     TOO_LARGE,
     AnswerChanged,
     AnswerUndecided,
     Decided,
     EventAnswers,
-    reason_of,
-    rows_text,
-    told_of,
     with_changed,
 )
-from triplecast.incremental.filed import Concerned, known_stars, lacks_constants, seeds_of
+from triplecast.incremental.filed import Concerned
+from triplecast.incremental.operator_answers import EventCalls, OperatorAnswers
 from triplecast.incremental.owed import OwedAnswers
+from triplecast.incremental.standing_answer import StandingAnswer, event_budget
 from triplecast.journal import JournalFile
-from triplecast.languages import fill
 from triplecast.match import Matcher
-from triplecast.model.algebra import Query, from_ntriples
 from triplecast.model.entailment import Entailment
 from triplecast.model.events import Event, Removal, SchemaVersion, TaxonomyVersion
+from triplecast.model.operators import NO_OPERATORS
 from triplecast.model.publication import DOCUMENTS, TAXONOMY, Position, Publication
 from triplecast.model.subscription import REPOSITORY, Registration
 from triplecast.repository import Repository
@@ -46,22 +42,9 @@ from triplecast.repository.stored_graphs import Source
 from triplecast.schema import restore_schema
 from triplecast.taxonomy import restore_taxonomy
 
-STEPS = 500_000
-"""Steps that one event may take for one subscription, before and after it together; about a second."""
-QUERIES_CACHED = 10_000
 EVENTS_AT_ONCE = 1_000
 """Events whose changes are found together."""
-
-
-class _Standing(NamedTuple):
-    number: int
-    compiled: CompiledSubscription
-    query: StandingQuery
-    graph: AskedGraph
-    key: tuple[str, ...]
-
-    def hears(self, changed: AnswerChanged) -> AnswerChanged:
-        return changed._replace(key=self.key, conditions=self.compiled.template.updates)
+_Attempt: TypeAlias = Callable[[StandingAnswer, Answers], Decided]
 
 
 class StandingQueries:
@@ -74,8 +57,10 @@ class StandingQueries:
         matcher: Matcher,
         told: int,
         owed: OwedAnswers | None = None,
+        operators: OperatorAnswers | None = None,
     ) -> None:
-        """Answers were told as of `told`, but for those that are `owed`; `repository` has come to where these start."""
+        """Answers were told as of `told`, but for those that are `owed`; `repository` has come to where these start.
+        Without `operators`, queries that call some cannot be read."""
         self._journal = journal
         self._repository = repository
         self._matcher = matcher
@@ -87,7 +72,13 @@ class StandingQueries:
         self._graphs: dict[Entailment, AskedGraph] = {}
         """Those that a live subscription is asked of."""
         self._told = told
-        self._live: dict[int, _Standing] = {}
+        self._live: dict[int, StandingAnswer] = {}
+        self._unread: dict[int, str] = {}
+        """Those that cannot be read any more, and why: their answers are owed from the next event on."""
+        self._operators = operators
+        self._grammar = "" if operators is None else operators.operators.grammar
+        self._calls: dict[int, EventCalls] = {}
+        """Of the events that are told now, by position."""
         self._anytime: set[int] = set()
         """Those that are evaluated as a whole, whatever changes."""
         for each in journal.live_registrations(told):
@@ -99,6 +90,10 @@ class StandingQueries:
     def told(self) -> int:
         """Up to here answers are known."""
         return self._told
+
+    def reads_alike(self) -> bool:
+        """Whether operators are declared as they were when the queries were read, but for their versions."""
+        return self._operators is None or self._operators.operators.grammar == self._grammar
 
     def follow(self, upto: int) -> Iterator[EventAnswers]:
         """The events up to a position, in order, that change an answer or leave one undecided. Raises `StorageFault`;
@@ -136,16 +131,18 @@ class StandingQueries:
 
     # ---- the registry -----------------------------------------------------------------------------------------------
 
-    def _add(self, registration: Registration) -> _Standing | None:
+    def _add(self, registration: Registration) -> StandingAnswer | None:
         """None for a subscription that cannot be read any more."""
         try:
-            compiled = compile_subscription(registration.subscription)
+            known = NO_OPERATORS if self._operators is None else self._operators.operators
+            compiled = compile_subscription(registration.subscription, known)
             compiled = compiled._replace(constants=tuple(map(intern, compiled.constants)))  # queries have many alike
             query = compile_standing(compiled)
-        except (QuerySyntaxError, QueryRefused):
+        except (QuerySyntaxError, QueryRefused) as error:
+            self._unread[int(registration.id)] = f"query: {error}"
             return None
         graph = self._graph(compiled.entailment)
-        standing = _Standing(int(registration.id), compiled, query, graph, registration.subscription.key)
+        standing = StandingAnswer(int(registration.id), compiled, query, graph, registration.subscription.key)
         self._live[standing.number] = standing
         graph.live.add(standing.number)
         graph.filed.add(standing.number, compiled, query, registration.subscription)
@@ -164,11 +161,11 @@ class StandingQueries:
 
     def _catch_up(self) -> None:
         """Take the events up to `told`, and keep the states from which answers are owed."""
-        since: dict[int, list[_Standing]] = {}
+        since: dict[int, list[StandingAnswer]] = {}
         for number, first in [*self.owed.since.items()]:
-            if number not in self._live:
+            if number not in self._live and number not in self._unread:
                 self.owed.end(number, self._told)
-            elif number != first:
+            elif number in self._live and number != first:
                 since.setdefault(first, []).append(self._live[number])
         for group in self._repository.coming(self._told):
             for event in group:
@@ -184,6 +181,8 @@ class StandingQueries:
         for number in [number for number, position in ends.items() if position <= upto]:
             del ends[number]
             standing = self._live.pop(number, None)
+            if self._unread.pop(number, None) is not None:
+                self.owed.end(number, upto)
             if standing is not None:
                 self._settle(standing, upto)
                 standing.graph.filed.remove(number, standing.query)
@@ -199,7 +198,7 @@ class StandingQueries:
         standing = self._add(registration)
         if standing is None or registration.subscription.initial == "none":
             return
-        changed, undecided = self._first(standing)
+        changed, undecided = self._decide_one(standing.number, standing, StandingAnswer.first)
         if undecided:
             self.owed.begin(standing.number, standing.number)
         if changed or undecided:
@@ -212,32 +211,27 @@ class StandingQueries:
         standing = self._live.get(number)
         if standing is None:
             return
-        changed, undecided = self._first(standing)
+        changed, undecided = self._decide_one(at, standing, StandingAnswer.first)
         if not undecided:
             self._settle(standing, at)
             changed = [each._replace(is_present=True) for each in changed or [AnswerChanged(number, b"[]", b"")]]
         yield EventAnswers(self._name_at(at, DOCUMENTS, at), False, changed, undecided)
-
-    def _first(self, standing: _Standing) -> Decided:
-        """All rows as added."""
-        if standing.graph.too_large:
-            return [], [AnswerUndecided(standing.number, TOO_LARGE)]
-        if lacks_constants(standing.compiled, standing.query, standing.graph.store):
-            return [], []
-        query, source = _query_of(standing.compiled), standing.graph.after
-        return self._decided(standing, lambda: AnswerChange(whole_answer(query, source, Budget(STEPS)), Counter()))
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
     def _answers(self, events: Sequence[Event]) -> Iterator[EventAnswers]:
         """Take events in which the same queries are live; how each of them changes the answers."""
         changes = self._repository.take(events)
+        self._calls.clear()
         strong = [self._note(event) for event in events]
         found = [self._answers_of(graph, events, changes, strong) for _, graph in sorted(self._graphs.items())]
+        unread = [AnswerUndecided(*each) for each in self._unread.items() if each[0] not in self.owed]
+        for each in unread:
+            self.owed.begin(each.registration, events[0].position)
         for place, event in enumerate(events):
             decided = sorted(pair for of_graph in found for pair in of_graph[place].items())
             told = [self._live[number].hears(each) for number, (changed, _) in decided for each in changed]
-            undecided = [each for _, (_, unsure) in decided for each in unsure]
+            undecided = [each for _, (_, unsure) in decided for each in unsure] + (unread if not place else [])
             if told or undecided:
                 yield EventAnswers(*self._name_of(event), told, undecided)
 
@@ -264,14 +258,11 @@ class StandingQueries:
             concerned = self._concerned(graph, events[place], changes.touch(place) or own.touch(place), found[place])
             if graph.too_large != was_too_large:
                 concerned = dict.fromkeys(graph.live)
-            for number, known in concerned.items():
-                standing = self._live[number]
-                if graph.too_large:
-                    answers[place][number] = [], [AnswerUndecided(number, TOO_LARGE)]
-                elif number in self.owed:
-                    answers[place][number] = self._make_up(standing)
-                else:
-                    answers[place][number] = self._decide(standing, known, states)
+            attempts = {
+                number: (self._live[number], partial(self._answer, known, states))
+                for number, known in concerned.items()
+            }
+            answers[place] = self._decide_all(events[place].position, attempts)
             if held[place] is not NOTHING_HELD and not graph.too_large:
                 self._add_changed(graph, held[place], answers[place], states)
         self._note_owed(graph, events, answers, states)
@@ -306,11 +297,12 @@ class StandingQueries:
                 first = since.get(number)
                 if first is not None:
                     two, standing = states.between(first, place), self._live[number]
-                    decided = self._decide(standing, None, two)
+                    decided = self._decide_one(event.position, standing, partial(_change_between, two))
                     decided = self._with_all_changed(standing, decided, graph.store.change(first, place), two.after)
                     answers[place][number] = decided
                     if not decided[1]:
-                        del since[number]
+                        self.owed.begin(number, events[since.pop(number)].position)
+                        self.owed.end(number, event.position)
                 elif not unsure:
                     self._settle(self._live[number], event.position)
                 elif number not in self.owed:
@@ -319,20 +311,20 @@ class StandingQueries:
             self.owed.begin(number, events[place].position)
             graph.hold(events[place].position, place)
 
-    def _make_up(self, standing: _Standing) -> Decided:
+    def _make_up(self, standing: StandingAnswer, answers: Answers) -> Decided:
         """What changed since the event that left an answer undecided, that and all others since together."""
         since = self.owed.since[standing.number]
         if since == standing.number:
-            return self._first(standing)
+            return standing.first(answers)
         before = standing.graph.before_event(since)
         if before is None:
-            return [], [AnswerUndecided(standing.number, LOST)]
+            return standing.undecided(LOST)
         whole = standing.number in self._anytime or standing.query.kin
         found = None if whole else standing.graph.concerned_since(since)
-        decided = self._decide(standing, found, TwoStates(before, standing.graph.after))
+        decided = standing.change(found, TwoStates(before, standing.graph.after), answers)
         return self._with_all_changed(standing, decided, standing.graph.change_since(since), standing.graph.after)
 
-    def _settle(self, standing: _Standing, position: int) -> None:
+    def _settle(self, standing: StandingAnswer, position: int) -> None:
         """Note that an answer is decided, or not wanted any more."""
         if standing.number in self.owed:
             since = self.owed.since[standing.number]
@@ -349,18 +341,46 @@ class StandingQueries:
         for number in sorted(graph.rules.numbers if held is None else {*held.certain, *held.possible}):
             if number not in self.owed:
                 resources = None if held is None else held.of(number)
-                query, decided = _query_of(self._live[number].compiled), answers.get(number, ([], []))
-                answers[number] = with_changed(number, query, decided, resources, lambda: states.after, Budget(STEPS))
+                query, decided = self._live[number].filled, answers.get(number, ([], []))
+                answers[number] = with_changed(number, query, decided, resources, lambda: states.after, event_budget())
 
-    def _with_all_changed(self, standing: _Standing, decided: Decided, change: Change | None, after: Source) -> Decided:
+    def _with_all_changed(
+        self, standing: StandingAnswer, decided: Decided, change: Change | None, after: Source
+    ) -> Decided:
         """Add the resources of a rule that a change over several events changed; None: it is too large."""
         if standing.number not in standing.graph.rules:
             return decided
         resources = None if change is None else changed_terms(after, change, self._strong)
-        query = _query_of(standing.compiled)
-        return with_changed(standing.number, query, decided, resources, lambda: after, Budget(STEPS))
+        return with_changed(standing.number, standing.filled, decided, resources, lambda: after, event_budget())
 
     # ---- one answer -------------------------------------------------------------------------------------------------
+
+    def _decide_all(self, position: int, attempts: Mapping[int, tuple[StandingAnswer, _Attempt]]) -> dict[int, Decided]:
+        """What the event at a position does to answers, by registration; operators that some need are asked."""
+        decided: dict[int, Decided] = {}
+        asking: dict[int, Callable[[Answers], Decided]] = {}
+        for number, (standing, attempt) in attempts.items():
+            if self.owed.was_undecided(number, position):
+                decided[number] = standing.undecided(AS_TOLD)
+            elif standing.query.asks:
+                asking[number] = partial(attempt, standing)
+            else:
+                decided[number] = attempt(standing, NO_ANSWERS)
+        if asking and self._operators is not None:
+            if position not in self._calls:
+                self._calls[position] = self._operators.at(position)
+            decided |= self._calls[position].decide(asking)
+        return decided
+
+    def _decide_one(self, position: int, standing: StandingAnswer, attempt: _Attempt) -> Decided:
+        return self._decide_all(position, {standing.number: (standing, attempt)})[standing.number]
+
+    def _answer(self, known: Concerned | None, states: States, standing: StandingAnswer, answers: Answers) -> Decided:
+        if standing.graph.too_large:
+            return standing.undecided(TOO_LARGE)
+        if standing.number in self.owed:
+            return self._make_up(standing, answers)
+        return standing.change(known, states, answers)
 
     def _name_of(self, event: Event) -> tuple[Publication, bool]:
         """What notifications call an event, and whether it is a removal."""
@@ -373,45 +393,6 @@ class StandingQueries:
     def _name_at(self, position: int, name: str, version: int) -> Publication:
         return Publication(Position(position), name, version, self._journal.written_at(position), b"")
 
-    def _decide(self, standing: _Standing, found: Concerned | None, states: States) -> Decided:
-        """By what an answer differs between two states, of which it is known whom the change concerns, or not."""
-        number, query = standing.number, _query_of(standing.compiled)
-        if found is not None and number in found.rows and number not in found.unsure:
-            return self._rows_changed(standing, found.rows[number], states)
-        if found is not None and number not in found.stars and number not in found.unsure:
-            return [], []
-        stars = None if found is None else known_stars(standing.query, number, found)
-        seeds = None if stars is None else seeds_of(standing.query, stars)
-        return self._decided(
-            standing, lambda: change_of_answer(query, seeds, states.before, states.after, Budget(STEPS))
-        )
 
-    def _rows_changed(self, standing: _Standing, changed: RowsChanged, states: States) -> Decided:
-        """What was decided by the index, but for rows that may come from elsewhere too."""
-        if not standing.query.recounted and not (changed.before and changed.after):
-            return [AnswerChanged(standing.number, changed.after, changed.before)], []
-        then, now = (Counter(tuple(row.items()) for row in rows_of(text)) for text in changed)
-        if not standing.query.recounted:
-            return [AnswerChanged(standing.number, rows_text(now - then), rows_text(then - now))], []
-        query = _query_of(standing.compiled)
-        names = [variable.name for variable in query.variables]
-        rows = []
-        for row in (now - then) | (then - now):
-            terms = {name: from_ntriples(text) for name, text in row}
-            rows.append(tuple(map(terms.get, names)))
-        return self._decided(standing, lambda: change_of_rows(query, rows, states.before, states.after, Budget(STEPS)))
-
-    def _decided(self, standing: _Standing, change: Callable[[], AnswerChange]) -> Decided:
-        try:
-            return told_of(standing.number, _query_of(standing.compiled), change())
-        except BEYOND as error:
-            return [], [AnswerUndecided(standing.number, reason_of(error))]
-
-
-@lru_cache(maxsize=QUERIES_CACHED)
-def _filled(query: Query, constants: tuple[str, ...]) -> Query:
-    return fill(query, constants)
-
-
-def _query_of(compiled: CompiledSubscription) -> Query:
-    return _filled(compiled.template.query, compiled.constants)
+def _change_between(states: States, standing: StandingAnswer, answers: Answers) -> Decided:
+    return standing.change(None, states, answers)

@@ -65,11 +65,13 @@ def canonical_names(lines: Iterable[bytes], steps: int, known: Known | None = No
     return _Canonicalisation(lines, steps).run(known)
 
 
-def names_within(lines: Iterable[bytes], steps: int) -> tuple[dict[bytes, bytes] | None, int]:
+def names_within(
+    lines: Iterable[bytes], steps: int, known: Known | None = None
+) -> tuple[dict[bytes, bytes] | None, int]:
     """`canonical_names`, or None where `steps` do not suffice, and how many steps that took."""
     naming = _Canonicalisation(lines, steps)
     try:
-        return naming.run(), naming.steps_taken
+        return naming.run(known), naming.steps_taken
     except OutOfSteps:
         return None, steps
 
@@ -156,9 +158,13 @@ class _Canonicalisation:
         names = tuple([(term, issued[term]) for quad in quads for term in quad if term in issued])
         key = (names, tuple(map(len, groups)), quads)
         if key not in known:
-            before, known[key] = len(issued), None
-            for nodes in groups:
-                self._name_alike(nodes)
+            before = len(issued)
+            try:
+                for nodes in groups:
+                    self._name_alike(nodes)
+            except OutOfSteps:
+                known[key] = None
+                raise
             known[key] = [*issued][before:], self.steps_taken
             return
         found = known[key]

@@ -15,6 +15,7 @@ RDF_XML = "application/rdf+xml"
 JSON_LD = "application/ld+json"
 RSS = "application/rss+xml"
 ATOM = "application/atom+xml"
+FEED_JSON = "application/feed+json"
 XML = "application/xml"
 """The root element decides between RDF/XML, RSS 1.0, RSS 2.0 and Atom."""
 
@@ -27,7 +28,7 @@ _SAME = {
     "text/x-nquads": N_QUADS,
     "application/x-trig": TRIG,
     "application/json": JSON_LD,
-    "application/feed+json": JSON_LD,
+    FEED_JSON: JSON_LD,
     "text/rss+xml": RSS,
 }
 EXTENSIONS: Mapping[str, str] = {
@@ -70,7 +71,7 @@ def decide_type(media_type: str | None, source: str, data: bytes) -> tuple[str, 
         return media_type_of(source) or sniff(data), None
     if name not in _KNOWN:
         reason = f"the media type {name!r} is not supported"
-        raise DocumentRejected("gate", reason, f"send it as one of {', '.join(sorted(_KNOWN))}")
+        raise DocumentRejected("gate", reason, f"send it as one of {', '.join(sorted({*_KNOWN, FEED_JSON}))}")
     return name, _charset(parameters)
 
 

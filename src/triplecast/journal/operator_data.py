@@ -23,11 +23,11 @@ def write_results(database: SqliteFile, results: Iterable[OperatorResult]) -> bo
     """Store results inside a transaction; those stored before stay. Return False where one of these is another."""
     same = True
     for result in results:
-        arguments = json.dumps(result.arguments)
-        kept = read_results(database, *_KEY, (result.position, result.operator, result.version, arguments))
-        if kept:
-            same = same and kept[0].answer == result.answer
+        kept = read_result(database, result.position, GroundCall(result.operator, result.arguments), result.version)
+        if kept is not None:
+            same = same and kept.answer == result.answer
             continue
+        arguments = json.dumps(result.arguments)
         crc = checksum(f"{result.operator}\n{result.version}\n{arguments}", (result.position,), result.answer)
         row = (result.position, result.operator, result.version, arguments, result.answer, crc)
         database.run("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?)", [row])
@@ -76,7 +76,10 @@ def check_answers(database: SqliteFile) -> None:
     read_results(database, "1", "", ())
 
 
-_KEY = ("position = ? AND operator = ? AND version = ? AND arguments = ?", " LIMIT 1")
+def read_result(database: SqliteFile, position: int, call: GroundCall, version: str) -> OperatorResult | None:
+    key = (position, call.operator, version, json.dumps(call.arguments))
+    found = read_results(database, "position = ? AND operator = ? AND version = ? AND arguments = ?", " LIMIT 1", key)
+    return found[0] if found else None
 
 
 def read_results(database: SqliteFile, where: str, end: str, values: Sequence[object]) -> list[OperatorResult]:

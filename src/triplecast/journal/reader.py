@@ -12,7 +12,7 @@ from triplecast.errors import StorageFault
 from triplecast.journal.check import check_end, check_journal, check_written
 from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
 from triplecast.journal.leases import read_leases
-from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt, read_results
+from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt, read_result, read_results
 from triplecast.journal.parts import PartChange, last_change, read_changes
 from triplecast.journal.record import (
     ENDS,
@@ -31,7 +31,7 @@ from triplecast.journal.record import (
 from triplecast.journal.records import DATABASE, Acknowledged, Records, acknowledged
 from triplecast.journal.subscription_blocks import SubscriptionBlock, hearing_setting, ids_of
 from triplecast.journal.versions import LatestVersion, latest_version
-from triplecast.model.answers import OperatorResult
+from triplecast.model.answers import OF_ARGUMENTS, GroundCall, OperatorResult
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
 from triplecast.model.subscription import REPOSITORY, Registration, RegistrationId
@@ -208,6 +208,10 @@ class JournalFile(Records, JournalReader):
     def operator_results(self, after: int, upto: int) -> list[OperatorResult]:
         """What operators gave for publications at positions in (`after`, `upto`]."""
         return read_results(self._database, "position > ? AND position <= ?", "", (after, upto))
+
+    def result_of_arguments(self, call: GroundCall, version: str) -> OperatorResult | None:
+        """What a version of an operator gave of arguments alone, for all documents together."""
+        return read_result(self._database, OF_ARGUMENTS, call, version)
 
     def part_changes(self, after: int, upto: int) -> list[PartChange]:
         """Return what changed of what cut documents hold, beyond the change `after`, at positions up to `upto`."""

@@ -13,6 +13,8 @@ from typing import NamedTuple, TypeAlias
 from triplecast.model.algebra import Term, from_ntriples, to_ntriples
 from triplecast.model.printable import shortened
 
+OF_ARGUMENTS = 0
+"""The position of what an operator gives of its arguments alone, for all documents together: no record has it."""
 LONGEST_REASON = 2_000
 """Characters that are kept of a failed call's reason."""
 

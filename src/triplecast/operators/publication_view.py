@@ -10,6 +10,8 @@ from typing import Any
 
 from pyoxigraph import BlankNode, Dataset, DefaultGraph, NamedNode, Quad, RdfFormat, Triple, parse
 
+from triplecast.model.publication import DOCUMENTS
+
 
 class Unanswerable(ValueError):
     """Raised by an operator, or returned in a batch's list for one of its calls, for what it cannot decide: text that
@@ -76,6 +78,8 @@ class PublicationView:
         lets it through leaves the pair undecided."""
         iri = term.value if isinstance(term, NamedNode) else str(term)
         if iri not in self.attachments:
+            if self.publication.value == DOCUMENTS:
+                raise NoAttachment(f"no attachment <{iri}>: in repository scope an operator sees its arguments alone")
             known = ", ".join(f"<{each}>" for each in sorted(self.attachments)[:5]) or "none"
             raise NoAttachment(f"no attachment <{iri}>; the publication has {known}; publish its bytes with it")
         return self.attachments[iri]

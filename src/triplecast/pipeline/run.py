@@ -46,7 +46,7 @@ from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.report import Caller, Notice, Phase, ProgressReporter, Summary
 from triplecast.pipeline.sharding import SnapshotCutter
 from triplecast.pipeline.sink import Sink
-from triplecast.pipeline.stages import Stage
+from triplecast.pipeline.stages import Stage, make_asker
 from triplecast.pipeline.topic_acceptor import TopicAcceptor
 from triplecast.registry.control import ControlServer
 from triplecast.registry.file_source import FileSource
@@ -189,8 +189,9 @@ class _Run:
         self._journal = journal
         self._outbox = outbox
         self.horizon = horizon = MovingHorizon()
-        self._matcher = Matcher()
-        self._querying = Querying(journal, self._matcher)
+        self._matcher = Matcher(operators=stage.operators)
+        self._asker = make_asker(stage, journal.learnt())
+        self._querying = Querying(journal, self._matcher, self._asker)
         driver = Driver(journal, outbox, journal.has_repository_scope)
         keep = keep_statistics(journal)
         join = OutboxBatch.merged if stage.shards else OutboxBatch.joined
@@ -237,6 +238,7 @@ class _Run:
             self._relayed.close()
         self._upkeep.close()
         self._querying.close()
+        self._asker.close()
         self._matcher.close()
 
     def follow(self, spark: SparkSide) -> Summary:

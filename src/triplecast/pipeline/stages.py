@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from triplecast.kernels.compiling import FIRST, is_compiled, warm
 from triplecast.kernels.views import Views
 from triplecast.match import Matcher
 from triplecast.model.events import DocumentEvent
-from triplecast.model.match import MatchStats
+from triplecast.model.match import Learnt, MatchStats
 from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.model.stored_rows import FORMAT
@@ -178,5 +178,8 @@ def _telling(stage: Stage) -> Telling:
 @lru_cache(maxsize=1)
 def _asker(stage: Stage) -> Asker:
     """With the statistics of operators that the journal had when this process began."""
-    learnt = journal_reader(stage.folder).learnt()
+    return make_asker(stage, journal_reader(stage.folder).learnt())
+
+
+def make_asker(stage: Stage, learnt: Iterable[Learnt]) -> Asker:
     return Asker(schedule=stage.schedule, learnt=learnt, operators=stage.operators)

@@ -162,7 +162,7 @@ def _refuse_offline(subscription: Subscription) -> None:
 def _in_repository(admission: Admission, query: StandingQuery) -> Admission:
     """The admission of a query that is asked of all current documents together."""
     cost = query.cost
-    notes = tuple(each for each in admission.notes if each != _EMPTY_WARNING)
+    notes = tuple(each for each in admission.notes if each not in (_EMPTY_WARNING, _OPERATORS_WARNING))
     if cost == WHOLE:
         return replace(admission, cost=cost, warnings=(*notes, _WHOLE_WARNING), broad=_WHOLE_WARNING)
     common = (_COMMON_STARS[cost],) if cost in _COMMON_STARS else ()

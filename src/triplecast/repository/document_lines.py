@@ -12,11 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from triplecast.ingest import GATE
-from triplecast.ingest.canonical import names_within, rename, split_line
+from triplecast.ingest.canonical import Known, names_within, rename, split_line
 from triplecast.model.publication import Publication
 
 DOCUMENT_STEPS = 10 * GATE.canonical_steps
 """Steps that naming all components of one document may take."""
+SHARED, SHARED_LINES = 64, 1_000
+"""Of how many components of at most so many lines the names are remembered, for documents that have parts alike."""
+_KNOWN: Known = {}
 
 
 def document_lines(publication: Publication) -> bytes:
@@ -63,7 +66,10 @@ def _named_components(
     occurrences: Counter[bytes] = Counter()
     left = DOCUMENT_STEPS
     for component in _components(lines, others):
-        found, taken = names_within(component, min(left, GATE.canonical_steps))
+        shares = len(component) <= SHARED_LINES and left >= GATE.canonical_steps
+        if len(_KNOWN) >= SHARED:
+            _KNOWN.clear()
+        found, taken = names_within(component, min(left, GATE.canonical_steps), _KNOWN if shares else None)
         left -= taken
         form = found or {node: node for node in sorted({node for line in component for node in _nodes(line)})}
         names = {node: number for number, node in enumerate(form)}

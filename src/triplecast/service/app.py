@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from triplecast.delivery.hub import Hub
 from triplecast.delivery.requests import TargetRequests
@@ -20,11 +21,14 @@ from triplecast.errors import TriplecastError
 from triplecast.service import (
     delivery,
     documents,
+    durable_streams,
+    event_streams,
     feeds,
     health,
     notifications,
     problems,
     receipts,
+    sepa,
     sources,
     sparql,
     subscriptions,
@@ -36,7 +40,11 @@ from triplecast.service.settings import ServiceSettings
 from triplecast.service.state import ServiceState
 
 ROUTERS = tuple(
-    each.router for each in (documents, notifications, feeds, websub, delivery, subscriptions, sources, sparql, health)
+    each.router
+    for each in (
+        *(documents, notifications, event_streams, durable_streams, feeds, websub, delivery, subscriptions, sources),
+        *(sparql, sepa, health),
+    )
 )
 """A path of one comes before those of later ones: ``/subscriptions/{id}`` takes ids with slashes."""
 _SCHEMAS = {"Problem": problems.SCHEMA, "Receipt": receipts.SCHEMA, "Reject": receipts.REJECT_SCHEMA}
@@ -72,6 +80,7 @@ def create_app(
     app.state.service = state
     for router in ROUTERS:
         app.include_router(router)
+    app.router.routes.insert(0, Route("/documents", documents.put_document, methods=["PUT"]))  # found at once
     app.add_exception_handler(Problem, problems.answer_problem)
     app.add_exception_handler(TriplecastError, problems.answer_error)
     app.add_exception_handler(RequestValidationError, problems.answer_invalid)

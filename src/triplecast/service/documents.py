@@ -23,6 +23,7 @@ from triplecast.ingest.gate import GATE
 from triplecast.ingest.inbox_files import document_of_line
 from triplecast.ingest.media_types import N_TRIPLES, decide_type
 from triplecast.model.publication import Reject
+from triplecast.service.call_threads import overloaded
 from triplecast.service.idempotency import KeptAnswer, Unfinished
 from triplecast.service.merging import merge_lines
 from triplecast.service.negotiation import choose
@@ -31,8 +32,8 @@ from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.rdf_forms import DATASET_FORMS, GRAPH_FORMS, TAG_ENDS, write_rdf
 from triplecast.service.receipts import receipt_row, reject_row
 from triplecast.service.sparql import answer_query
-from triplecast.service.state import ServiceState, State, overloaded
-from triplecast.service.tokens import CanPublish, CanRead
+from triplecast.service.state import ServiceState, State, service_of
+from triplecast.service.tokens import CanPublish, CanRead, bearer, can_publish
 
 router = APIRouter(tags=["documents"], responses=RESPONSES)
 
@@ -54,6 +55,17 @@ _SENT: dict[str, Any] = {
         "content": {**_RDF, "application/atom+xml": {}, "application/rss+xml": {}, "application/feed+json": {}},
     }
 }
+_MOST = {"graph": GATE.identity_bytes, "default": 10}
+"""Characters of a parameter."""
+_PUT: dict[str, Any] = {
+    **_SENT,
+    "parameters": [
+        {"name": name, "in": "query", "required": False, "schema": {"type": "string", "maxLength": most}}
+        for name, most in _MOST.items()
+    ],
+    "security": [{bearer.scheme_name: []}],
+}
+"""FastAPI's own way to parameters takes as long as publishing, so this route reads its own."""
 _HEADERS = {
     "ETag": {"schema": {"type": "string"}, "description": "names version and content; for If-Match"},
     "Location": {"schema": {"type": "string"}, "description": "of a document that is new"},
@@ -101,11 +113,13 @@ async def head_document(
     return await get_document(request, state, access, graph, default)
 
 
-@router.put("/documents", responses=_DONE, response_model=None, openapi_extra=_SENT, operation_id="put_document")
-async def put_document(
-    request: Request, state: State, access: CanPublish, graph: Graph = None, default: Default = None
-) -> Response:
+@router.put("/documents", responses=_DONE, response_model=None, openapi_extra=_PUT, operation_id="put_document")
+async def put_document(request: Request) -> Response:
     """Publish a document, in the place of the one that its graph has."""
+    state = service_of(request)
+    state.publications.check()  # before more is done for a request that is refused
+    access = await can_publish(request, await bearer(request))
+    graph, default = (_parameter(request, name, most) for name, most in _MOST.items())
     name = _writable(graph, default)
     if name is None:
         raise Problem(400, "the graph is missing", mend="put to /documents?graph=IRI, or post to /documents")
@@ -170,6 +184,8 @@ async def _publish(
     async with state.body(request, state.settings.document_bytes) as data:
         document = document_of(data, media_type, graph, False)
         check = None if graph is None or conditions.is_any else conditions.check
+        if key is None and check is None and publish is _put:
+            return _answer(state, await state.publications.publish(document), graph)
         if key is None:
             return await state.write(partial(_done, state, document, graph, check, publish))
         digest = hashlib.sha256("\0".join((request.method, graph or "", media_type or "")).encode() + data).digest()
@@ -180,8 +196,11 @@ async def _publish(
 def _done(
     state: ServiceState, document: Document, graph: str | None, check: Condition | None, publish: Publish
 ) -> Response:
+    return _answer(state, publish(state.engine, document, graph, check), graph)
+
+
+def _answer(state: ServiceState, receipt: Receipt, graph: str | None) -> Response:
     """Raises `Problem` where nothing of the document was accepted."""
-    receipt = publish(state.engine, document, graph, check)
     state.metrics.note(receipt)
     if not receipt.publications and receipt.rejects:
         raise _rejected(receipt.rejects)
@@ -212,7 +231,10 @@ def _done_once(
     answer = None
     try:
         if isinstance(kept, Unfinished) and graph is not None:
-            check = partial(_check_unfinished, kept, {each.digest for each in serving.parse(document).drafts})
+            parsed = serving.parse(document)
+            if publish is _merge and parsed.drafts:  # done, it changes nothing
+                parsed = serving.parse(_merged(state.engine, graph, parsed.drafts[0].quads)[1])
+            check = partial(_check_unfinished, kept, {each.digest for each in parsed.drafts})
         response = _done(state, document, graph, check, publish)
         headers = {name: response.headers[name] for name in ("etag", "location") if name in response.headers}
         answer = KeptAnswer(response.status_code, json.dumps(headers), bytes(response.body))
@@ -249,19 +271,24 @@ def _merge(engine: Engine, document: Document, graph: str | None, check: Conditi
             422, "only triples can be added to a document", "it names other graphs", "put it, or post it alone"
         )
     for _ in range(_MERGES):
-        found = engine.serving.document(graph)
-        if found is not None and found[1].dataset:
-            raise Problem(422, "nothing can be added to a dataset", mend="put it as a whole")
-        state = None if found is None else found[0]
-        before = b"" if found is None else found[1].quads
-        attachments = {} if found is None else dict(found[1].attachments)
-        lines = merge_lines(before, parsed.drafts[0].quads)
-        merged = Document(graph, lines, N_TRIPLES, graph, attachments=attachments)
+        state, merged = _merged(engine, graph, parsed.drafts[0].quads)
         try:
             return engine.serving.publish_when(merged, graph, partial(_check_merge, state, check))
         except _Moved:
             continue
     raise overloaded("others change this document all the time")
+
+
+def _merged(engine: Engine, graph: str, added: bytes) -> tuple[DocumentState | None, Document]:
+    """The current state of a graph, and its document with more triples."""
+    found = engine.serving.document(graph)
+    if found is None:
+        return None, Document(graph, added, N_TRIPLES, graph)
+    state, current = found
+    if current.dataset:
+        raise Problem(422, "nothing can be added to a dataset", mend="put it as a whole")
+    lines = merge_lines(current.quads, added)
+    return state, Document(graph, lines, N_TRIPLES, graph, attachments=dict(current.attachments))
 
 
 class _Moved(Exception):
@@ -329,6 +356,13 @@ def _one_of(graph: str | None, default: str | None) -> str | None:
     return graph
 
 
+def _parameter(request: Request, name: str, most: int) -> str | None:
+    value = request.query_params.get(name)
+    if value is not None and len(value) > most:
+        raise Problem(422, f"the parameter {name} is too long", f"{most} characters are allowed")
+    return value
+
+
 def _writable(graph: str | None, default: str | None) -> str | None:
     if default is not None:
         found = "the default graph is the merge of all documents"
@@ -346,7 +380,8 @@ def _media_type(request: Request) -> str:
         try:
             decide_type(media_type, "", b"")
         except DocumentRejected as error:
-            raise Problem(415, "this Content-Type is not read", error.reason, error.hint) from None
+            mend = f"{error.hint}; many at once as {NDJSON}"
+            raise Problem(415, "this Content-Type is not read", error.reason, mend) from None
     return media_type
 
 

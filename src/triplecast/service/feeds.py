@@ -43,6 +43,9 @@ class FeedAddresses(BaseModel):
 
     atom: str
     json_feed: str
+    ldes: str
+    """A Linked Data Event Stream; `stream` is a Durable Stream."""
+    stream: str
 
 
 @router.get("/subscriptions/{id:path}/feed")
@@ -91,7 +94,7 @@ async def _feed(request: Request, state: State, id: str, key: str, before: int |
     headers = {"ETag": tag, "Cache-Control": "private, max-age=60", "Referrer-Policy": "no-referrer"}
     if Preconditions.of(request.headers).knows(tag):
         return Response(status_code=304, headers=headers)
-    address = f"{_place(request, id)}.{form}?"
+    address = f"{_place(request, id)}/feed.{form}?"
     own = {"key": key} if before is None else {"key": key, "before": str(before)}
     older = {"key": key, "before": str(told[-1].sequence)} if len(told) == ENTRIES else None
     following = None if older is None else address + urlencode(older)
@@ -140,8 +143,9 @@ def _latest(source: NotificationSource, found: LiveSubscription, before: int | N
 
 def _addresses(request: Request, engine: Engine, found: LiveSubscription) -> FeedAddresses:
     address, key = _place(request, found.id), urlencode({"key": engine.serving.feed_key(found)})
-    return FeedAddresses(atom=f"{address}.atom?{key}", json_feed=f"{address}.json?{key}")
+    parts = {"atom": "feed.atom", "json_feed": "feed.json", "ldes": "ldes", "stream": "stream"}
+    return FeedAddresses(**{name: f"{address}/{part}?{key}" for name, part in parts.items()})
 
 
 def _place(request: Request, id: str) -> str:
-    return f"{request.base_url}subscriptions/{quote(id, safe='')}/feed"
+    return f"{request.base_url}subscriptions/{quote(id, safe='')}"

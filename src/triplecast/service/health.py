@@ -37,11 +37,15 @@ async def healthz() -> Health:
 
 @router.get("/readyz")
 async def readyz(state: State) -> Readiness:
-    """The folder can be read, and is this process's to write and to deliver from."""
-    fault = None if state.targets is None else state.targets.deliveries.fault
-    if fault is not None:
-        what = fault.found if isinstance(fault, StorageFault) else type(fault).__name__
-        raise Problem(503, "nothing is delivered any more", what, "restart the service once its folder can be used")
+    """The folder can be read, and is this process's to write, to deliver from and to poll sources of."""
+    faults = {
+        "nothing is delivered any more": None if state.targets is None else state.targets.deliveries.fault,
+        "no source is polled": None if state.poller is None else state.poller.fault,
+    }
+    for title, fault in faults.items():
+        if fault is not None:
+            what = fault.found if isinstance(fault, StorageFault) else type(fault).__name__
+            raise Problem(503, title, what, "restart the service once its folder can be used")
     found = await state.call(state.engine.serving.progress)
     return Readiness(status="ok", position=found.position, waiting=found.waiting, sequence=found.sequence)
 

@@ -17,7 +17,9 @@ from triplecast.sqlite import Format, SqliteFile
 
 DATABASE = "service.sqlite"
 MOST = 1_000_000
-"""Answers that are kept; beyond, the oldest goes before its time."""
+"""Answers that are kept, in"""
+MOST_BYTES = 1 << 30
+"""of the file; beyond, the oldest go before their time."""
 LONGEST_KEY = 255
 SERVICE = Format(
     application=0x54524131,
@@ -50,8 +52,15 @@ class KeptAnswer:
 class KeptAnswers:
     """May be used from any thread; raises `StorageFault`."""
 
-    def __init__(self, folder: Path | None, seconds: float, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        seconds: float,
+        clock: Callable[[], float] = time.time,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
         """In memory without a folder. Answers are kept for `seconds`."""
+        self._most_bytes = most_bytes
         self._database = SqliteFile.writer(None if folder is None else folder / DATABASE, SERVICE)
         self._seconds = seconds
         self._clock = clock
@@ -88,6 +97,9 @@ class KeptAnswers:
                 self._database.run(
                     f"DELETE FROM answer WHERE at <= ? OR number <= {last} - {MOST}", [(now - self._seconds,)]
                 )
+                if self._used() > self._most_bytes:
+                    tenth = "SELECT number FROM answer ORDER BY number LIMIT 1 + (SELECT count(*) / 10 FROM answer)"
+                    self._database.run(f"DELETE FROM answer WHERE number IN ({tenth})", [()])
                 row = (owner, key, request, now, position, 0, "", b"")
                 self._database.run(
                     "INSERT INTO answer(owner, key, request, at, position, status, headers, body) "
@@ -111,3 +123,10 @@ class KeptAnswers:
         finally:
             with self._lock:
                 self._running.discard((owner, key))
+
+    def _used(self) -> int:
+        """Bytes of the file that hold something."""
+        pages, free, size = (
+            int(self._database.ask_one(f"PRAGMA {name}")[0]) for name in ("page_count", "freelist_count", "page_size")
+        )
+        return (pages - free) * size

@@ -36,14 +36,20 @@ class NotificationPage(NamedTuple):
     lost: str
 
 
-def read_rows(source: NotificationSource, place: Cursor | int, wanted: WantedRows, limit: int = MOST_ROWS) -> RowPage:
+def read_rows(
+    source: NotificationSource,
+    place: Cursor | int,
+    wanted: WantedRows,
+    limit: int = MOST_ROWS,
+    most_bytes: int = MOST_BYTES,
+) -> RowPage:
     """Where rows are missing, the page begins with the first that is there."""
 
     def rows(start: Cursor | int) -> Iterator[NotificationLine]:
         found = source.outbox.json_rows(start, None, wanted.subscription, wanted.owner, source.definitions())
         return filter(wanted.takes, found)
 
-    return RowPage(*_read(source, place, limit, rows, lambda row: len(row.line)))
+    return RowPage(*_read(source, place, (limit, most_bytes), rows, lambda row: len(row.line)))
 
 
 def read_notifications(
@@ -53,13 +59,13 @@ def read_notifications(
         found = source.outbox.notifications(start, None, wanted.subscription, wanted.owner, source.definitions())
         return (each for each in found if wanted.registration in (None, each.registration))
 
-    return NotificationPage(*_read(source, place, limit, rows, lambda each: len(each.json)))
+    return NotificationPage(*_read(source, place, (limit, MOST_BYTES), rows, lambda each: len(each.json)))
 
 
 def _read(
     source: NotificationSource,
     place: Cursor | int,
-    limit: int,
+    most: tuple[int, int],
     rows: Callable[[Cursor | int], Iterator[_Row]],
     size: Callable[[_Row], int],
 ) -> tuple[list[_Row], Cursor, bool, str]:
@@ -69,7 +75,7 @@ def _read(
     if 0 < sequence < state.pruned:
         lost = f"notifications {sequence + 1} to {state.pruned} have been pruned"
     taken: list[_Row] = []
-    left = MOST_BYTES
+    limit, left = most
     try:
         for row in rows(place):
             taken.append(row)

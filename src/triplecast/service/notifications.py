@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -122,13 +123,18 @@ async def get_notifications(
     last = request.headers.get("last-event-id", "")[:64] if form == EVENTS else ""
     place = await state.call(partial(read_place, source.outbox, last or since))
     if form == EVENTS:
+        await state.call(partial(_check_known, state, wanted))
         state.check_streams()
         ticket = request.headers.get("triplecast-ticket")
-        return NotificationStream(state, place, wanted, partial(_is_live, state, wanted, ticket))
+        is_live = None if ticket is None else partial(_is_live, state, wanted, ticket)
+        return NotificationStream(state.streams, place, wanted, is_live)
     read = partial(_read_page, source, form, wanted=wanted, limit=limit)
     page = await state.call(partial(read, place))
-    if wait and page.is_empty:
-        await state.tail.wait(page.end, wanted, wait)
+    if page.is_empty:
+        await state.call(partial(_check_known, state, wanted))
+    until = time.monotonic() + wait
+    while page.is_empty and not state.tail.is_ended and (left := until - time.monotonic()) > 0:
+        await state.tail.wait(page.end, wanted, left)  # until the tail has something: it may be what was read already
         page = await state.call(partial(read, page.end))
     if page.lost:
         raise Problem(410, page.lost, mend=f"read again what you need, and go on from {page.end}", cursor=str(page.end))
@@ -159,14 +165,26 @@ def _read_page(source: NotificationSource, form: str, place: Cursor | int, wante
     return _Page(body, page.end, page.is_last, not page.rows and page.is_last, page.lost)
 
 
-def _is_live(state: ServiceState, wanted: WantedRows, ticket: str | None) -> bool:
+def _is_live(state: ServiceState, wanted: WantedRows, ticket: str) -> bool:
     """Whether a stream that a ticket opened may go on."""
-    if ticket is None or wanted.subscription is None:
-        return True
+    assert wanted.subscription is not None
     try:
         return state.engine.serving.subscription(wanted.subscription, ticket).registration == wanted.registration
     except InputError:
         return False
+
+
+def _check_known(state: ServiceState, wanted: WantedRows) -> None:
+    """Raises one `Problem` 404 for an id that never was one, and for another owner's."""
+    subscription, owner, registration = wanted
+    if subscription is None or registration is not None:
+        return
+    live = state.documents.live_registration(subscription)
+    if live is not None and owner in (None, live.subscription.owner):
+        return
+    if not any(state.notifications.outbox.notifications(0, 1, subscription, owner)):
+        found = "none is live, and nothing was recorded for one"
+        raise Problem(404, "there is no subscription of this id", found, "check it: GET /subscriptions lists ids")
 
 
 def _lines(form: str, lines: Sequence[str], end: Cursor, has_more: bool) -> bytes:

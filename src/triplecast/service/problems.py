@@ -75,7 +75,8 @@ class Problem(Exception):
         named = {"detail": self.detail, "mend": self.mend}
         row: dict[str, object] = {"type": "about:blank", "title": self.title, "status": self.status}
         row |= {name: value for name, value in {**named, **self.members}.items() if value not in ("", None)}
-        return Response(json.dumps(row).encode(), self.status, dict(self.headers or {}), MEDIA_TYPE)
+        headers = {"X-Content-Type-Options": "nosniff", **(self.headers or {})}
+        return Response(json.dumps(row).encode(), self.status, headers, MEDIA_TYPE)
 
 
 _STATUS: tuple[tuple[type[TriplecastError], int, str], ...] = (

@@ -23,21 +23,26 @@ from triplecast.errors import InputError
 from triplecast.registry.control import ControlServer
 from triplecast.service.app import create_app
 from triplecast.service.guard import LOG
-from triplecast.service.settings import ServiceSettings
+from triplecast.service.handover import HandoverProtocol
+from triplecast.service.settings import STREAMS, ServiceSettings
 from triplecast.service.websub import open_hub, websub_way
 
 GRACE_SECONDS = 20
 """How long requests that are under way may take at the end."""
-CONNECTIONS = 20_000
-FILES = CONNECTIONS + 2_000
+CONNECTIONS = 10_000
+"""Beside those of streams, which have a bound of their own."""
+FILES = CONNECTIONS + STREAMS + 2_000
 """Descriptors, where the system grants them: without one left nothing is accepted, nor delivered."""
 BACKLOG = 2_048
+SWITCH_SECONDS = 0.001
+"""Between threads that compute: of Python's 5 ms, each statement of who commits would wait for the event loop."""
 
 
 def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Callable[[str], None]) -> None:
     """Serve a folder until SIGTERM or SIGINT. Raises `InputError` where nothing can listen there, `FolderLocked` and
     `StorageFault`."""
     _allow_files()
+    sys.setswitchinterval(SWITCH_SECONDS)
     with ExitStack() as opened:
         engine = opened.enter_context(Engine.open(folder))
         listening = opened.enter_context(_listen(host, port))
@@ -57,10 +62,13 @@ def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Ca
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             lifespan="on",
             timeout_graceful_shutdown=GRACE_SECONDS,
             limit_concurrency=CONNECTIONS,
             h11_max_incomplete_event_size=64 << 10,
+            ws_max_size=settings.request_bytes,
+            ws_per_message_deflate=False,
         )
         shown = f"[{host}]" if ":" in host else host
         say(f"serving {folder} at http://{shown}:{listening.getsockname()[1]}")
@@ -70,14 +78,15 @@ def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Ca
 
 
 class ServiceServer(uvicorn.Server):
-    """Ends streams, which would go on, before it waits for requests that are under way."""
+    """Its connections are given to streams; it ends these before it waits for requests that are under way."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        config.http = HandoverProtocol
         super().__init__(config)
         self._app = app
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.state.service.tail.finish()
+        self._app.state.service.finish_streams()
         await super().shutdown(sockets)
 
 

@@ -16,6 +16,7 @@ LOOPBACK_NAMES = frozenset(("localhost", "127.0.0.1", "[::1]"))
 """What a request on this machine calls the server. Another name is a web page's that resolves to this machine."""
 
 
+STREAMS = 10_000
 PUBLISH, SUBSCRIBE, READ, ADMIN = "publish", "subscribe", "read", "admin"
 SCOPES = (PUBLISH, SUBSCRIBE, READ, ADMIN)
 """What a token may open. `ADMIN` opens all, and what is another owner's."""
@@ -52,7 +53,9 @@ class ServiceSettings:
     """Calls of the engine that are under way at once."""
     waiting: int = 512
     """Calls that wait for one of these. Whoever comes then is told to come again."""
-    streams: int = 10_000
+    documents_waiting: int = 128
+    """Documents that wait for those that are being committed: the last of them for some 100 ms."""
+    streams: int = STREAMS
     """Streams of notifications that are open at once."""
     queries_waiting: int = 32
     query_seconds: float = 10.0

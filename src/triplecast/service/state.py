@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Annotated, TypeVar
@@ -16,41 +15,18 @@ from triplecast.delivery.hub import Hub
 from triplecast.delivery.requests import TargetRequests
 from triplecast.egress import Egress
 from triplecast.engine import Engine
+from triplecast.service.call_threads import CallThreads, overloaded
 from triplecast.service.idempotency import KeptAnswers
 from triplecast.service.metrics import Metrics
 from triplecast.service.problems import Problem
+from triplecast.service.publishing import Publications
 from triplecast.service.querying import Queries
 from triplecast.service.settings import ServiceSettings
+from triplecast.service.streams import Streams
 from triplecast.service.tail import Tail
 from triplecast.sources import Poller
 
 _Result = TypeVar("_Result")
-RETRY_SECONDS = 1
-
-
-class CallThreads:
-    """Threads for calls that block: so many at once, and so many that wait."""
-
-    def __init__(self, name: str, threads: int, waiting: int) -> None:
-        self._threads = ThreadPoolExecutor(threads, f"triplecast-{name}")
-        self._most = threads + waiting
-        self.calls = 0
-        """Under way or waiting."""
-
-    async def call(self, work: Callable[[], _Result]) -> _Result:
-        """What `work` returns. Raises `Problem` 429 where too many wait, and what `work` raises."""
-        if self.calls >= self._most:
-            raise overloaded("too many requests wait")
-        self.calls += 1
-        done = asyncio.get_running_loop().run_in_executor(self._threads, work)
-        done.add_done_callback(self._note_done)
-        return await done
-
-    def _note_done(self, _: object) -> None:
-        self.calls -= 1
-
-    def close(self) -> None:
-        self._threads.shutdown(wait=True, cancel_futures=True)
 
 
 class ServiceState:
@@ -67,13 +43,16 @@ class ServiceState:
         """None where nothing is delivered."""
         self.settings = settings
         self.notifications = engine.serving.notifications()
-        self.tail = Tail(self.notifications)
+        self.documents = engine.serving.documents()
+        self.tail = Tail(self.notifications, self.documents)
         self.kept = KeptAnswers(engine.serving.folder, settings.idempotency.total_seconds())
         self.queries = Queries(engine, settings)
         self.writing = CallThreads("writing", settings.threads, settings.waiting)
         self.reading = CallThreads("reading", settings.threads, settings.waiting)
         self.querying = CallThreads("querying", 1, settings.queries_waiting)
-        self.metrics = Metrics(engine)
+        self.publications = Publications(engine, self.writing, settings.documents_waiting)
+        self.streams = Streams(self.tail, self.notifications, self.reading)
+        self.metrics = Metrics(engine, None if targets is None else targets.deliveries)
         self._held = 0
         folder = engine.serving.folder
         self.poller = None if folder is None else Poller(engine, folder, Egress(settings.egress).send)
@@ -87,30 +66,37 @@ class ServiceState:
     def start(self) -> None:
         """On the event loop that answers requests."""
         self.tail.start()
+        self.streams.start()
         if self.poller is not None:
-            self.poller.start(lambda _: self.tail.nudge())
+            self.poller.start()
+
+    def finish_streams(self) -> None:
+        """They would go on; so do they who wait for a notification."""
+        self.tail.finish()
+        self.streams.finish()
 
     def stop(self) -> None:
         """Calls that are under way end first."""
         self.tail.stop()
+        self.streams.stop()
         if self.poller is not None:
             self.poller.close()
+        self.publications.close()
         for lane in (self.writing, self.reading, self.querying):
             lane.close()
         self.queries.close()
         self.kept.close()
         self.notifications.close()
+        if self.engine.serving.folder is not None:
+            self.documents.close()
 
     async def call(self, work: Callable[[], _Result]) -> _Result:
-        """What `work`, which records no notification, returns. Raises what `CallThreads.call` raises."""
+        """What `work`, which writes nothing, returns. Raises what `CallThreads.call` raises."""
         return await self.reading.call(work)
 
     async def write(self, work: Callable[[], _Result]) -> _Result:
-        """The same for what may record notifications, which the tail then sees at once."""
-        try:
-            return await self.writing.call(work)
-        finally:
-            self.tail.nudge()
+        """The same for what may write."""
+        return await self.writing.call(work)
 
     async def query(self, text: str, form: str) -> bytes:
         """What `Queries.answer` returns."""
@@ -140,11 +126,6 @@ class ServiceState:
             yield b"".join(parts)
         finally:
             self._held -= size
-
-
-def overloaded(found: str) -> Problem:
-    headers = {"Retry-After": str(RETRY_SECONDS)}
-    return Problem(429, "the service is overloaded", found, "send it again later", headers)
 
 
 def service_of(request: Request) -> ServiceState:

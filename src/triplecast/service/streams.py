@@ -1,33 +1,278 @@
-"""Notifications as they are recorded, over one connection: ``text/event-stream``."""
+"""Notifications as they are recorded, over one connection: ``text/event-stream``.
+
+A stream is a connection and a cursor. Once the head of its answer is sent, nothing else of the request is kept: one
+loop of callbacks writes to all streams, some at a time, and a few tasks read what the tail no longer has.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from triplecast.engine.serving import NotificationSource
+from triplecast.errors import TriplecastError
 from triplecast.outbox import Cursor
 from triplecast.outbox.json_lines import NotificationLine
 from triplecast.outbox.recent_rows import WantedRows
-from triplecast.service.notification_pages import RowPage, read_rows
+from triplecast.service.call_threads import CallThreads
+from triplecast.service.handover import HAND_OVER, STALL_SECONDS
+from triplecast.service.notification_pages import MOST_ROWS, RowPage, read_rows
 from triplecast.service.problems import Problem
-from triplecast.service.state import ServiceState
+from triplecast.service.tail import Tail
 from triplecast.syndication.server_sent_events import BEGIN, MEDIA_TYPE, event_frame, place_frame
 
 HEARTBEAT_SECONDS = 15.0
-STALL_SECONDS = 30.0
-"""How long a reader may leave unread what was sent; then its connection ends, and it comes again when it can."""
-BYTES_AT_ONCE = 64 << 10
-"""Of lines that are sent together, unless one alone is longer: so much more than the connection takes is held."""
+LOOKS = 15
+"""In that time: for streams that heard nothing, or stall."""
+BYTES_AT_ONCE = 16 << 10
+"""Of lines that are sent together, unless one alone is longer: so much more than a connection takes is held."""
+TURN_BYTES = 1 << 20
+"""That a stream gets before others have their turn."""
+STREAMS_AT_ONCE = 64
+"""That are written to before the event loop does something else."""
+READS_AT_ONCE = 8
+"""Pages of the outbox that are read for streams at once."""
 _HEADERS = (
     (b"content-type", MEDIA_TYPE.encode()),
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
+    (b"connection", b"close"),
 )
+
+
+class Stream(asyncio.Protocol):
+    """An open stream: what its connection's transport calls. On the event loop's thread alone, as all here is."""
+
+    __slots__ = (
+        "_streams", "heard_at", "is_chunked", "is_due", "is_live", "is_queued", "is_reading", "place", "stalled_at",
+        "transport", "wanted",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        streams: Streams,
+        place: Cursor | int,
+        wanted: WantedRows,
+        is_live: Callable[[], bool] | None,
+        is_chunked: bool,
+    ) -> None:
+        self._streams = streams
+        self.place = place
+        """Everything up to here was sent."""
+        self.wanted = wanted
+        self.is_live = is_live
+        self.is_chunked = is_chunked
+        self.transport: asyncio.Transport | None = None
+        self.heard_at = 0.0
+        """When something was sent last, by the loop's clock;"""
+        self.stalled_at: float | None = None
+        """since when the connection takes nothing."""
+        self.is_due = True
+        """Whether its place is sent even if nothing else is."""
+        self.is_queued = self.is_reading = False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._streams.forget(self)
+
+    def pause_writing(self) -> None:
+        self.stalled_at = asyncio.get_running_loop().time()
+
+    def resume_writing(self) -> None:
+        self.stalled_at = None
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Look for something to send, soon."""
+        self._streams.queue(self)
+
+    @property
+    def is_open(self) -> bool:
+        return self.transport is not None and not self.transport.is_closing()
+
+    def send(self, frames: bytes, place: Cursor | None = None) -> None:
+        """Send frames, with which everything up to `place` is sent."""
+        assert self.transport is not None
+        self.transport.write(b"%x\r\n%b\r\n" % (len(frames), frames) if self.is_chunked else frames)
+        self.heard_at = asyncio.get_running_loop().time()
+        if place is not None:
+            self.place, self.is_due = place, False
+
+    def end(self, frames: bytes = b"") -> None:
+        assert self.transport is not None
+        if frames:
+            self.send(frames)
+        if self.is_chunked:
+            self.transport.write(b"0\r\n\r\n")
+        self.transport.close()
+
+
+class Streams:
+    """The open streams of a service."""
+
+    def __init__(
+        self,
+        tail: Tail,
+        source: NotificationSource,
+        threads: CallThreads,
+    ) -> None:
+        self._tail = tail
+        self._source = source
+        self._threads = threads
+        self._open: set[Stream] = set()
+        self._ready: deque[Stream] = deque()
+        self._behind: deque[Stream] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_serving = False
+        self._reads = 0
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def start(self) -> None:
+        self._begin(self._keep())
+
+    def finish(self) -> None:
+        """The tail has ended, and all streams with it."""
+        for each in [*self._open]:
+            if each.is_open:
+                each.end()
+
+    def stop(self) -> None:
+        for each in self._tasks:
+            each.cancel()
+
+    def open(self, stream: Stream, transport: asyncio.Transport) -> None:
+        stream.transport = transport
+        transport.set_write_buffer_limits(0)
+        if transport.is_closing():
+            return
+        self._open.add(stream)
+        self._tail.enter(stream.wanted, stream.go_on)
+        stream.send(BEGIN)
+        self.queue(stream)
+
+    def forget(self, stream: Stream) -> None:
+        if stream in self._open:
+            self._open.remove(stream)
+            self._tail.leave(stream.wanted, stream.go_on)
+
+    def queue(self, stream: Stream) -> None:
+        if not stream.is_queued:
+            stream.is_queued = True
+            self._ready.append(stream)
+            if not self._is_serving:
+                self._is_serving = True
+                asyncio.get_running_loop().call_soon(self._serve)
+
+    def _serve(self) -> None:
+        """Write to some of those that may have something to get."""
+        for _ in range(min(len(self._ready), STREAMS_AT_ONCE)):
+            stream = self._ready.popleft()
+            stream.is_queued = False
+            try:
+                if stream.is_open and stream.stalled_at is None and not stream.is_reading:
+                    self._send_rows(stream)
+            except Exception:
+                logging.getLogger("uvicorn.error").exception("a stream of notifications failed")
+                assert stream.transport is not None
+                stream.transport.abort()
+        self._is_serving = bool(self._ready)
+        if self._is_serving:
+            asyncio.get_running_loop().call_soon(self._serve)
+
+    def _send_rows(self, stream: Stream) -> None:
+        tail, wanted = self._tail, stream.wanted
+        if tail.is_ended or tail.is_cancelled(wanted.registration):
+            stream.end(b"" if tail.is_ended else _ended(tail.end))
+            return
+        rows = tail.after(stream.place, wanted) if isinstance(stream.place, Cursor) else None
+        if rows is None:
+            stream.is_reading = True
+            self._behind.append(stream)
+            if self._reads < READS_AT_ONCE:
+                self._reads += 1
+                self._begin(self._read_pages())
+            return
+        left = TURN_BYTES
+        for frames, place in _joined(rows):
+            stream.send(frames, place)
+            left -= len(frames)
+            if stream.stalled_at is not None:
+                return
+            if left <= 0:
+                self.queue(stream)
+                return
+        if stream.is_due:  # what lies between is not wanted
+            assert isinstance(stream.place, Cursor)
+            end = max(stream.place, tail.end)
+            stream.send(place_frame(end), end)
+
+    async def _read_pages(self) -> None:
+        """One after the other, for streams that are further back than the tail."""
+        try:
+            while self._behind:
+                stream = self._behind.popleft()
+                if stream.is_open:
+                    await self._read_page(stream)
+        finally:
+            self._reads -= 1
+
+    async def _read_page(self, stream: Stream) -> None:
+        try:
+            page = await self._threads.call(
+                partial(read_rows, self._source, stream.place, stream.wanted, MOST_ROWS, BYTES_AT_ONCE)
+            )
+        except Problem:  # too many wait
+            await asyncio.sleep(1)
+            page = None
+        except TriplecastError:  # the engine is closed, or its disk fails: calls of the engine say so
+            assert stream.transport is not None
+            stream.transport.abort()
+            return
+        finally:
+            stream.is_reading = False
+        if page is not None and stream.is_open and not self._tail.is_cancelled(stream.wanted.registration):
+            frames = b"".join(event_frame(row.line, row.cursor) for row in page.rows)
+            stream.send(_resync(page) + frames + place_frame(page.end), page.end)
+        self.queue(stream)
+
+    async def _keep(self) -> None:
+        """Show those that heard nothing for long where they are; end those whose subscription has ended, or that take
+        nothing."""
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS / LOOKS)
+            now = asyncio.get_running_loop().time()
+            for each in [each for each in self._open if each.stalled_at is not None]:
+                if each.stalled_at is not None and each.stalled_at <= now - STALL_SECONDS and each.transport:
+                    each.transport.abort()
+            due = [each for each in self._open if each.heard_at <= now - HEARTBEAT_SECONDS and not each.is_due]
+            for each in await self._ended_of(due):
+                if each.is_open:
+                    each.end(_ended(self._tail.end))
+            for each in due:
+                each.is_due = True
+                self.queue(each)
+
+    async def _ended_of(self, streams: Iterable[Stream]) -> Iterable[Stream]:
+        asked = [each for each in streams if each.is_live is not None]
+        if not asked:
+            return ()
+        try:
+            return await self._threads.call(partial(_all_ended, asked))
+        except (Problem, TriplecastError):
+            return ()
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)  # the loop itself keeps no task
+        task.add_done_callback(self._tasks.discard)
 
 
 class NotificationStream(Response):
@@ -35,111 +280,43 @@ class NotificationStream(Response):
 
     def __init__(
         self,
-        state: ServiceState,
+        streams: Streams,
         place: Cursor | int,
         wanted: WantedRows,
-        is_live: Callable[[], bool],
+        is_live: Callable[[], bool] | None,
     ) -> None:
-        """`is_live` is asked on a thread, now and then."""
+        """`is_live` is asked on a thread, now and then; None: for as long as the service lives."""
         super().__init__()
-        self._state = state
+        self._streams = streams
         self._place = place
         self._wanted = wanted
         self._is_live = is_live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        listening = asyncio.create_task(_end_with(receive, task))
-        try:
-            with self._state.tail.reading(self._wanted.registration):
-                await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-                async for frames in self._frames():
-                    if not frames:
-                        continue
-                    async with asyncio.timeout(STALL_SECONDS):
-                        await send({"type": "http.response.body", "body": frames, "more_body": True})
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
-        except TimeoutError:
-            pass  # the answer is not completed, which ends the connection
-        except asyncio.CancelledError:
-            if not listening.done():
-                raise
-        finally:
-            listening.cancel()
-
-    async def _frames(self) -> AsyncIterator[bytes]:
-        tail, wanted = self._state.tail, self._wanted
-        place, begin = self._place, BEGIN
-        while not tail.is_ended:
-            if tail.is_cancelled(wanted.registration):
-                yield _ended(tail.end)
-                return
-            rows = tail.after(place, wanted) if isinstance(place, Cursor) else None
-            if not isinstance(place, Cursor) or rows is None:
-                page = await self._page(place)
-                if tail.is_cancelled(wanted.registration):
-                    continue
-                yield begin + _resync(page)
-                begin = b""
-                for frames in _joined(page.rows):
-                    if not tail.is_cancelled(wanted.registration):
-                        yield frames
-                place = page.end
-                yield place_frame(place)
-            elif rows:
-                yield begin
-                for frames in _joined(rows):
-                    if not tail.is_cancelled(wanted.registration):
-                        yield frames
-                place = rows[-1].cursor
-            else:
-                place = max(place, tail.end)  # what lies between is not wanted
-                if begin:
-                    yield begin + place_frame(place)
-                await tail.wait(place, wanted, HEARTBEAT_SECONDS)
-                if not tail.is_ended and tail.after(place, wanted) == []:
-                    place = max(place, tail.end)
-                    if not await self._look():
-                        yield _ended(place)
-                        return
-                    yield place_frame(place)
-            begin = b""
-
-    async def _page(self, place: Cursor | int) -> RowPage:
-        """What the tail no longer has, as soon as a thread is free for it."""
-        while True:
-            try:
-                return await self._state.call(partial(read_rows, self._state.notifications, place, self._wanted))
-            except Problem:  # too many wait
-                await asyncio.sleep(1)
-
-    async def _look(self) -> bool:
-        try:
-            return await self._state.call(self._is_live)
-        except Problem:
-            return True
+        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        hand_over = scope["state"][HAND_OVER]()
+        if hand_over is not None:
+            is_chunked = scope["http_version"] == "1.1"
+            stream = Stream(self._streams, self._place, self._wanted, self._is_live, is_chunked)
+            self._streams.open(stream, hand_over(stream))
 
 
-async def _end_with(receive: Receive, task: asyncio.Task[None]) -> None:
-    """Cancel `task` once the reader has gone."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    task.cancel()
+def _all_ended(streams: Sequence[Stream]) -> Sequence[Stream]:
+    return [each for each in streams if each.is_live is not None and not each.is_live()]
 
 
-def _joined(rows: Sequence[NotificationLine]) -> Iterator[bytes]:
-    """Their events, some at a time."""
+def _joined(rows: Sequence[NotificationLine]) -> Iterator[tuple[bytes, Cursor]]:
+    """Their events, some at a time, with the cursor of the last."""
     some: list[bytes] = []
     size = 0
     for row in rows:
         some.append(event_frame(row.line, row.cursor))
         size += len(some[-1])
         if size >= BYTES_AT_ONCE:
-            yield b"".join(some)
+            yield b"".join(some), row.cursor
             some, size = [], 0
     if some:
-        yield b"".join(some)
+        yield b"".join(some), rows[-1].cursor
 
 
 def _resync(page: RowPage) -> bytes:

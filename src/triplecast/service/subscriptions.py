@@ -25,7 +25,7 @@ from triplecast.service.state import State
 from triplecast.service.target_rows import NewTarget, TargetRow, destination_of, needed_targets, row_of
 from triplecast.service.tokens import CanRead, CanSubscribe
 
-PARTS = frozenset({"delivery", "explain", "feed", "feed.atom", "feed.json"})
+PARTS = frozenset({"delivery", "explain", "feed", "feed.atom", "feed.json", "ldes", "stream"})
 """What follows a subscription's address; no id ends in a slash and one of these."""
 
 router = APIRouter(tags=["subscriptions"], responses=RESPONSES)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from triplecast.engine.serving import NotificationSource
 from triplecast.errors import InputError, TriplecastError
+from triplecast.journal import JournalFile
 from triplecast.outbox import Cursor
 from triplecast.outbox.json_lines import NotificationLine
 from triplecast.outbox.recent_rows import RecentRows, WantedRows
@@ -20,28 +22,32 @@ ROWS_AT_ONCE = 2_000
 
 _Key = tuple[str | None, str | None]
 """The id, or the owner, by which readers wait; nothing: for all."""
+_DOCUMENTS: _Key = ("", "")
+"""By which those wait that read the log of documents; no id is empty."""
 
 
 class Tail:
     """The last notifications, and the end of waiting for later ones.
 
-    Everything but `nudge` and the watcher is of the event loop's thread. What a reader gets is decided by its cursor
+    Everything but the watcher is of the event loop's thread. What a reader gets is decided by its cursor
     alone, and to look and to begin to wait is one step there: so nothing is recorded in between.
     """
 
-    def __init__(self, source: NotificationSource) -> None:
+    def __init__(self, source: NotificationSource, documents: JournalFile) -> None:
         self._source = source
+        self._documents = documents
+        self._position = 0
+        """Of the journal's last record when it was looked at for documents."""
         self._recent = RecentRows(Cursor(0, 0))
-        self._waiting: defaultdict[_Key, set[asyncio.Future[None]]] = defaultdict(set)
+        self._waiting: defaultdict[_Key, set[Callable[[], None]]] = defaultdict(set)
+        """What is called when there may be something."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._nudged = threading.Event()
         self._taken = threading.Event()
         self._ended = False
-        self.streams = 0
-        """That are open."""
         self._read: Counter[int | None] = Counter()
-        """How many of them read each registration alone, and how many none;"""
+        """How many streams read each registration alone, and how many none;"""
         self._cancelled: set[int | None] = set()
         """those of these registrations that were cancelled."""
 
@@ -49,6 +55,7 @@ class Tail:
         self._loop = asyncio.get_running_loop()
         state = self._source.outbox.state
         self._recent = RecentRows(Cursor(state.epoch, state.sequence))
+        self._position = self._documents.head()
         self._stop_listening = self._source.commits.listen(self._nudged.set)
         self._thread = threading.Thread(target=self._watch, args=(self._recent.end,), name="triplecast-tail")
         self._thread.start()
@@ -79,43 +86,65 @@ class Tail:
     def sequence(self) -> int:
         return self._recent.end.sequence
 
-    def nudge(self) -> None:
-        """Something may have been recorded. From any thread."""
-        self._nudged.set()
-
     def after(self, place: Cursor, wanted: WantedRows) -> Sequence[NotificationLine] | None:
         """The rows beyond a place, up to `end`; None where that is further back than is kept."""
         return self._recent.after(place, wanted)
 
     async def wait(self, place: Cursor, wanted: WantedRows, seconds: float) -> None:
         """Until there may be something beyond a place, the tail has ended, or the `seconds` are over."""
-        if self._ended or self._loop is None or self._recent.after(place, wanted) != []:
+        await self.wait_any([(place, wanted)], seconds)
+
+    async def wait_any(self, readers: Sequence[tuple[Cursor, WantedRows]], seconds: float) -> None:
+        """The same of one reader of several kinds of notifications."""
+        if not any(self._recent.after(*each) != [] for each in readers):
+            await self._wait({_key_of(wanted) for _, wanted in readers}, seconds)
+
+    async def wait_documents(self, position: int, seconds: float) -> None:
+        """The same for what the journal has beyond a position."""
+        if self._position <= position:
+            await self._wait({_DOCUMENTS}, seconds)
+
+    async def _wait(self, keys: Collection[_Key], seconds: float) -> None:
+        if self._ended or self._loop is None:
             return
-        key = (wanted.subscription, None) if wanted.subscription is not None else (None, wanted.owner)
         waiting = self._loop.create_future()
-        self._waiting[key].add(waiting)
-        timer = self._loop.call_later(seconds, _wake, waiting)
+        wake = partial(_wake, waiting)
+        timer = self._loop.call_later(seconds, wake)
+        self._listen(keys, wake)
         try:
             await waiting
         finally:
             timer.cancel()
-            self._waiting[key].discard(waiting)
-            if not self._waiting[key]:
-                del self._waiting[key]
+            self._ignore(keys, wake)
+
+    @property
+    def streams(self) -> int:
+        """How many are open."""
+        return self._read.total()
+
+    def enter(self, wanted: WantedRows, wake: Callable[[], None]) -> None:
+        """Until a stream leaves, `wake` is called whenever there may be something for it, or the tail has ended."""
+        self._read[wanted.registration] += 1
+        self._listen([_key_of(wanted)], wake)
+
+    def leave(self, wanted: WantedRows, wake: Callable[[], None]) -> None:
+        self._ignore([_key_of(wanted)], wake)
+        self._forget_reader(wanted.registration)
 
     @contextmanager
     def reading(self, registration: int | None) -> Iterator[None]:
-        """While a stream is open, which may read one registration alone."""
+        """While a stream is open that waits by itself, and may read one registration alone."""
         self._read[registration] += 1
-        self.streams += 1
         try:
             yield
         finally:
-            self.streams -= 1
-            self._read[registration] -= 1
-            if not self._read[registration]:
-                del self._read[registration]
-                self._cancelled.discard(registration)
+            self._forget_reader(registration)
+
+    def _forget_reader(self, registration: int | None) -> None:
+        self._read[registration] -= 1
+        if not self._read[registration]:
+            del self._read[registration]
+            self._cancelled.discard(registration)
 
     def cancel(self, subscription: str, registration: int) -> None:
         """Streams of a registration end before anything more is sent."""
@@ -126,11 +155,22 @@ class Tail:
     def is_cancelled(self, registration: int | None) -> bool:
         return registration in self._cancelled
 
+    def _listen(self, keys: Collection[_Key], wake: Callable[[], None]) -> None:
+        for key in keys:
+            self._waiting[key].add(wake)
+
+    def _ignore(self, keys: Collection[_Key], wake: Callable[[], None]) -> None:
+        for key in keys:
+            self._waiting[key].discard(wake)
+            if not self._waiting[key]:
+                del self._waiting[key]
+
     def _watch(self, place: Cursor) -> None:
         assert self._loop is not None
         while not self._ended:
             self._nudged.wait(LOOK_SECONDS)
             self._nudged.clear()
+            self._look_for_documents()
             has_more = True
             while has_more and not self._ended:
                 try:
@@ -149,6 +189,17 @@ class Tail:
                         self._loop.call_soon_threadsafe(self._take, rows)
                         self._taken.wait()
 
+    def _look_for_documents(self) -> None:
+        assert self._loop is not None
+        try:
+            head = self._documents.head()
+            has_more = head > self._position and self._documents.next_document(self._position) is not None
+        except TriplecastError:
+            return
+        self._position = head
+        if has_more and not self._ended:
+            self._loop.call_soon_threadsafe(self._wake, [_DOCUMENTS])
+
     def _take(self, rows: Sequence[NotificationLine]) -> None:
         self._recent.extend(rows)
         keys: set[_Key] = {(row.subscription, None) for row in rows}
@@ -158,8 +209,12 @@ class Tail:
 
     def _wake(self, keys: Iterable[_Key]) -> None:
         for key in keys:
-            for each in self._waiting.get(key, ()):
-                _wake(each)
+            for wake in tuple(self._waiting.get(key, ())):
+                wake()
+
+
+def _key_of(wanted: WantedRows) -> _Key:
+    return (wanted.subscription, None) if wanted.subscription is not None else (None, wanted.owner)
 
 
 def _wake(waiting: asyncio.Future[None]) -> None:

@@ -90,21 +90,25 @@ def allow(scope: str) -> Callable[..., Coroutine[Any, Any, Access]]:
         request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)] = None
     ) -> Access:
         tokens = service_of(request).settings.tokens
-        access = access_of(tokens, sent.credentials if sent else None)
-        if access is None:
-            found = "the token is unknown" if sent else "no token was sent"
-            raise Problem(401, "a token is needed", found, "send Authorization: Bearer TOKEN", _CHALLENGE)
-        if scope not in access.scopes and ADMIN not in access.scopes:
-            raise Problem(
-                403, "the token does not open this", f"its scopes lack {scope}", "ask for a token that has it"
-            )
-        request.state.access = access  # for the log
-        return access
+        request.state.access = opened(tokens, sent.credentials if sent else "", scope)  # for the log
+        return request.state.access  # type: ignore[no-any-return]
 
     return check
 
 
-CanPublish = Annotated[Access, Depends(allow("publish"))]
+def opened(tokens: Mapping[bytes, Access] | None, token: str, scope: str) -> Access:
+    """What a token of a scope opens. Raises `Problem` 401 and 403."""
+    access = access_of(tokens, token)
+    if access is None:
+        found = "the token is unknown" if token else "no token was sent"
+        raise Problem(401, "a token is needed", found, "send Authorization: Bearer TOKEN", _CHALLENGE)
+    if scope not in access.scopes and ADMIN not in access.scopes:
+        raise Problem(403, "the token does not open this", f"its scopes lack {scope}", "ask for a token that has it")
+    return access
+
+
+can_publish = allow("publish")
+CanPublish = Annotated[Access, Depends(can_publish)]
 CanSubscribe = Annotated[Access, Depends(allow("subscribe"))]
 CanRead = Annotated[Access, Depends(allow("read"))]
 CanAdmin = Annotated[Access, Depends(allow("admin"))]

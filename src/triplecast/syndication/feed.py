@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
+from triplecast.model.algebra import Term, from_ntriples
 from triplecast.model.printable import shortened
 from triplecast.outbox import Notification
 from triplecast.syndication.rows import notification_row
@@ -93,8 +94,8 @@ def _add(parent: ET.Element, name: str, text: str | None = None, **attributes: s
 
 
 def _title(told: Notification) -> str:
-    """What the first row calls its resource; else the row."""
-    bound = _value(told, _TITLES) or told.recorded.first() or told.publication
+    """What the first row calls its resource; else its values."""
+    bound = _value(told, _TITLES) or " · ".join(term.value for term in _first_row(told).values()) or told.publication
     line = " ".join(bound.split())
     is_new = told.change in ("added", "present")
     return shortened(line if is_new else f"{told.change}: {line}", _LONGEST_TITLE)
@@ -107,9 +108,17 @@ def _link(told: Notification) -> str | None:
 
 def _value(told: Notification, names: Sequence[str]) -> str | None:
     """The value of the first of some variables that the first row binds."""
-    row = next(iter([*told.added, *(after for _, after in told.updated), *told.removed, *told.changed]), {})
+    row = _first_row(told)
     return next((row[name].value for name in names if name in row and row[name].value.strip()), None)
 
 
+def _first_row(told: Notification) -> Mapping[str, Term]:
+    return next(iter([*told.added, *(after for _, after in told.updated), *told.removed, *told.changed]), {})
+
+
 def _content(told: Notification) -> str:
-    return told.recorded.html(told.subscription, f"{told.publication} v{told.version}")
+    return told.recorded.html(told.subscription, f"{told.publication} v{told.version}", _plain)
+
+
+def _plain(term: str) -> str:
+    return from_ntriples(term).value

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from urllib.parse import quote
 
-from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple, serialize
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 
 from triplecast.model.algebra import Term, from_ntriples
 from triplecast.model.subscription import REPOSITORY
@@ -20,17 +20,17 @@ NOTIFICATION = "urn:triplecast:notification:"
 """Before its id, the IRI of a notification; and `SUBSCRIPTION` before the quoted id of one."""
 SUBSCRIPTION = "urn:triplecast:subscription:"
 VOCABULARY = "urn:triplecast:vocabulary:"
-_AS = "https://www.w3.org/ns/activitystreams#"
+AS = "https://www.w3.org/ns/activitystreams#"
 _RS = "http://www.w3.org/2001/sw/DataAccess/tests/result-set#"
 _TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
-_DATE_TIME = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
-_PREFIXES = {"as": _AS, "rs": _RS, "told": VOCABULARY, "xsd": "http://www.w3.org/2001/XMLSchema#"}
+DATE_TIME = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
+PREFIXES = {"as": AS, "rs": _RS, "told": VOCABULARY, "xsd": "http://www.w3.org/2001/XMLSchema#"}
 
 
 def notifications_turtle(told: Iterable[Notification]) -> bytes:
     """Of a CONSTRUCT, the triples that it gives are there too, as they are."""
     triples = (triple for each in told for triple in notification_triples(each))
-    return serialize(triples, format=RdfFormat.TURTLE, prefixes=_PREFIXES) or b""
+    return serialize(triples, format=RdfFormat.TURTLE, prefixes=PREFIXES) or b""
 
 
 def notification_iri(told: Notification) -> NamedNode:
@@ -38,42 +38,54 @@ def notification_iri(told: Notification) -> NamedNode:
 
 
 def notification_triples(told: Notification) -> Iterator[Triple]:
+    made = _Nodes(told)
+    yield from _described(told, made)
+    yield from map(made.renamed, told.graph)
+
+
+def notification_quads(told: Notification) -> Iterator[Quad]:
+    """The same, with what a CONSTRUCT gives in a graph that has the notification's name."""
+    made, graph = _Nodes(told), notification_iri(told)
+    yield from (Quad(*triple) for triple in _described(told, made))
+    for triple in map(made.renamed, told.graph):
+        yield Quad(triple.subject, triple.predicate, triple.object, graph)
+
+
+def _described(told: Notification, made: _Nodes) -> Iterator[Triple]:
     node, rows = notification_iri(told), told.recorded.rows
     subscription = NamedNode(SUBSCRIPTION + quote(told.subscription, safe=""))
     for predicate, value in (
-        (_TYPE, NamedNode(_AS + "Announce")),
-        (NamedNode(_AS + "actor"), subscription),
-        (NamedNode(_AS + "object"), NamedNode(told.publication)),
-        (NamedNode(_AS + "published"), Literal(told.accepted_at, datatype=_DATE_TIME)),
-        (_own("sequence"), Literal(told.sequence)),
-        (_own("version"), Literal(told.version)),
-        (_own("change"), Literal(told.change)),
+        (_TYPE, NamedNode(AS + "Announce")),
+        (NamedNode(AS + "actor"), subscription),
+        (NamedNode(AS + "object"), NamedNode(told.publication)),
+        (NamedNode(AS + "published"), Literal(told.accepted_at, datatype=DATE_TIME)),
+        (own("sequence"), Literal(told.sequence)),
+        (own("version"), Literal(told.version)),
+        (own("change"), Literal(told.change)),
     ):
         yield Triple(node, predicate, value)
     head = head_of(told.definition, told.operators, rows.every)
-    made = _Nodes(told)
     added = "present" if told.change == "present" else "added"
     for name, some in ((added, rows.added), ("removed", rows.removed), ("changed", rows.changed)):
         if some and head.form == "ask":
             answer = made.fresh()
-            yield Triple(node, _own(name), answer)
+            yield Triple(node, own(name), answer)
             yield from (Triple(answer, _TYPE, _rs("ResultSet")), Triple(answer, _rs("boolean"), Literal(True)))
         elif some:
             answer = made.fresh()
-            yield Triple(node, _own(name), answer)
+            yield Triple(node, own(name), answer)
             yield Triple(answer, _TYPE, _rs("ResultSet"))
             yield from (Triple(answer, _rs("resultVariable"), Literal(each)) for each in head.variables)
             for row in some:
                 yield from made.solution(answer, _rs("solution"), row)
     for before, after in rows.updated:
         update = made.fresh()
-        yield Triple(node, _own("updated"), update)
-        yield from made.solution(update, _own("before"), before)
-        yield from made.solution(update, _own("after"), after)
-    yield from map(made.renamed, told.graph)
+        yield Triple(node, own("updated"), update)
+        yield from made.solution(update, own("before"), before)
+        yield from made.solution(update, own("after"), after)
 
 
-def _own(name: str) -> NamedNode:
+def own(name: str) -> NamedNode:
     return NamedNode(VOCABULARY + name)
 
 

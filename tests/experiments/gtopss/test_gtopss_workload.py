@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from experiments.engine import Engine
-from experiments.figures import ENGINE
+from experiments.figures import ENGINE, ENGINE_BATCH
 from experiments.gtopss.asking import expect_answers
 from experiments.gtopss.match import Matcher
 from experiments.gtopss.matrix import fill_matrix
 from experiments.gtopss.model import Subscription, compares, is_star
 from experiments.gtopss.rdf import contents, to_answers, to_asked
 from experiments.gtopss.workload import Parameters, make_workload
+from experiments.measuring import take_turns
 
 SMALL = Parameters(subscriptions=1_000, publications=3, matched=0.01)
 
@@ -76,13 +77,15 @@ def test_an_index_that_grew_answers_as_one_that_was_made_whole() -> None:
     assert found == whole.match(whole.take(bytes_in))
     assert all(found)
     assert grown.file_size() > 1_000
-    alone = grown.time_alone(bytes_in, 100.0)
-    batch = grown.time_batch(bytes_in, alone)
+    runs = {ENGINE: grown.alone(bytes_in), ENGINE_BATCH: grown.batch(bytes_in), "ids": grown.numbers_alone(bytes_in)}
+    points = grown.count_work(bytes_in, take_turns(runs, 100.0))
+    alone, batch = points[ENGINE], points[ENGINE_BATCH]
     assert (alone.x, alone.work["structures"]) == (100.0, 1.0)
     assert (batch.x, batch.work, batch.each) == (100.0, alone.work, ())
     assert (len(alone.each), len(alone.steps_each)) == (3, 3)
     assert grown.match_numbers(grown.take(bytes_in)) == [sorted(each) for each in found]
-    assert grown.time_numbers(bytes_in, 100.0).value > 0
+    assert points["ids"].value > 0
+    assert not points["ids"].work
     assert ENGINE == "Triplecast"
     expected = expect_answers(grown, bytes_in)
     answers = to_answers(found[0])

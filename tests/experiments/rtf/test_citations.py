@@ -42,6 +42,7 @@ WORDS = {
     163: ("corpus",),
     165: ("multi-set", "half of the queries", "Each query", "conjunct"),
     167: ("publications",),
+    184: ("publications/s",),
     208: ("memory",),
     212: ("orders of magnitude",),
 }

@@ -6,17 +6,20 @@ import random
 from pathlib import Path
 
 import pytest
+from pyoxigraph import RdfFormat, parse
 
 from benchmarks.workloads.abstracts import ABSTRACT, draw_interests, write_interest
 from experiments import engine
 from experiments.claims import judge, read_claims
 from experiments.figures import ENGINE, Figure
 from experiments.rtf import measure as experiment
-from experiments.rtf.filtering import grow_algorithm, read_stream
+from experiments.rtf.filtering import Growing, read_stream
 from experiments.rtf.forest import TrieForest, Variant
 from experiments.rtf.queries import And, Chain, Variable
 from experiments.rtf.run import PAPER
-from experiments.rtf.workload import NamedCorpus, find_corpus, make_corpus, to_query
+from experiments.rtf.workload import NamedCorpus, cut_to_size, find_corpus, make_corpus, to_query
+
+WRONG = "RTFm, hashed and the engine differ on publication 1 in subscriptions"
 
 
 def test_without_the_fetched_abstracts_made_up_ones_are_told_as_such(tmp_path: Path) -> None:
@@ -25,7 +28,7 @@ def test_without_the_fetched_abstracts_made_up_ones_are_told_as_such(tmp_path: P
     corpus = found.corpus
     assert len(corpus.publications) == len(set(corpus.publications)) == 5_000
     assert 70 < len(corpus.tokens) / 5_000 < 120
-    assert corpus.publications[:3] == make_corpus(3).publications
+    assert corpus.publications[:3] == cut_to_size(make_corpus()).publications[:3]
     assert corpus.tokens.count("ba") > 20 * corpus.tokens.count("bara") > 0
 
 
@@ -77,7 +80,7 @@ def test_every_figure_has_the_engine_beside_the_algorithms(figures: dict[str, Fi
 def test_what_every_claim_is_about_is_measured(figures: dict[str, Figure]) -> None:
     """But for those that name a point of the full run."""
     verdicts = judge(read_claims(PAPER.folder / "expected.json"), list(figures.values()), quick=False)
-    unchecked = {verdict.claim.name: verdict.seen for verdict in verdicts if verdict.held is None}
+    unchecked = {verdict.claim.name: verdict.seen for verdict in verdicts if verdict.held is None and not verdict.noisy}
     assert set(unchecked) == {"R-5a-5", "R-6a-3", "R-6a-4", "R-6a-6"}
     assert all("has no point at" in seen for seen in unchecked.values())
 
@@ -85,12 +88,18 @@ def test_what_every_claim_is_about_is_measured(figures: dict[str, Figure]) -> No
 def test_an_answer_that_is_not_the_engines_ends_the_run() -> None:
     corpus = make_corpus(40)
     interests = draw_interests(corpus, 20, 0.5, from_tokens=True, seed=random.Random(1).randrange(100))
-    steps = [[to_query(number, interest) for number, interest in enumerate(interests)]]
-    stream = read_stream(corpus.publications[:2], 2)
-    index, right = TrieForest(Variant.MANY), TrieForest(Variant.MANY)
-    for query in steps[0]:
-        right.insert(query)
-    answer = right.filter(stream.publications[0])
-    readings = grow_algorithm("RTFm", index, steps, stream, [[answer, [*answer, 99]]])
-    with pytest.raises(ValueError, match="RTFm, hashed and the engine differ on publication 1 in subscriptions"):
-        list(readings)
+    queries = [to_query(number, interest) for number, interest in enumerate(interests)]
+    growing = Growing(read_stream(corpus.publications[:2], 2), {"RTFm": TrieForest(Variant.MANY)})
+    insertion = growing.insert(queries, list(map(write_interest, interests)))
+    growing.answers = [growing.answers[0], [*growing.answers[1], 99]]
+    with growing.engine, pytest.raises(ValueError, match=WRONG):
+        growing.ask(insertion)
+
+
+def test_abstracts_are_as_long_as_the_papers_publications() -> None:
+    corpus = make_corpus(300)
+    cut = cut_to_size(corpus).publications
+    assert sum(map(len, cut)) / len(cut) == pytest.approx(630, rel=0.02)
+    assert all(len(list(parse(content, format=RdfFormat.N_TRIPLES))) == 2 for content in cut)
+    kept = [(short, long) for short, long in zip(cut, corpus.publications, strict=True) if short == long]
+    assert 0 < len(kept) < len(cut)

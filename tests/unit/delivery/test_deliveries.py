@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Thread
 
@@ -411,3 +413,38 @@ def test_calls_from_many_threads_leave_one_order(folder: Folder) -> None:
     for url in {url for url, _, _ in folder.sent}:
         got = [title for (to, _, _), title in zip(folder.sent, titles(folder), strict=True) if to == url]
         assert [*dict.fromkeys(got)] == [*map(str, range(5))]
+
+
+@pytest.mark.parametrize("column", ["subscription", "sequence", "idle", "every", "last_at", "secret", "address"])
+def test_a_target_whose_row_is_damaged_is_named_and_the_others_go_on(folder: Folder, column: str) -> None:
+    made = folder.ask("add", subscription="q", delivery={"webhook": HOOK})["target"]
+    whole = folder.ask("add", subscription="q", delivery={"webhook": HOOK})["target"]
+    folder.deliveries.flush()
+    with closing(sqlite3.connect(folder.path / "delivery" / "delivery.sqlite")) as database, database:
+        database.execute(f"UPDATE target SET {column} = x'00' WHERE id = ?", (made,))
+        database.execute("INSERT INTO dead VALUES (?, 'x', 'y', 1, 2, 3, 4, 'again')", (made,))
+    folder.start()
+    folder.publish("x")
+    assert folder.go() == 1
+    rows = {each["target"]: each for each in folder.ask("list")["targets"]}
+    assert f"is damaged ({column}); remove it" in rows[made]["disabled"]
+    assert not rows[whole]["disabled"]
+    assert "error" in folder.ask("enable", target=made)
+    folder.ask("disable", target=made)
+    folder.start()
+    assert {each["target"] for each in folder.ask("list")["targets"]} == {made, whole}
+    folder.ask("remove", target=made)
+    folder.start()
+    assert [each["target"] for each in folder.ask("list")["targets"]] == [whole]
+
+
+def test_how_far_delivery_is_behind(folder: Folder) -> None:
+    folder.ask("add", subscription="q", delivery={"webhook": HOOK})
+    assert folder.deliveries.lag() == (0, None, 1, 1)
+    folder.publish("x")
+    folder.publish("y")
+    folder.deliveries.read()
+    (first, _) = folder.engine.notifications(0)
+    assert folder.deliveries.lag() == (2, first.accepted_at, 1, 1)
+    folder.go_until_quiet()
+    assert folder.deliveries.lag() == (0, None, 1, 1)

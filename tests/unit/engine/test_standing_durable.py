@@ -19,7 +19,7 @@ from tests.lives import ParserHere
 from triplecast import FOREVER, Document, Engine, LiveSubscription, Notification, Receipt, StorageFault, Subscription
 from triplecast.compile.compiled import compile_subscription
 from triplecast.evaluate.budget import Budget
-from triplecast.incremental import OWED, OwedAnswers, StandingQueries, standing_queries
+from triplecast.incremental import OWED, OwedAnswers, StandingQueries, standing_answer
 from triplecast.incremental.difference import whole_answer
 from triplecast.languages import fill
 from triplecast.outbox.outbox import UNSYNCED
@@ -125,7 +125,7 @@ def check(engine: Engine) -> list[tuple[str, str, str]]:
     for registration, each in live.items():
         if registration not in owed:
             assert answers.get(registration, Counter()) == whole(engine, each), each.text
-    if standing_queries.STEPS != FEW:
+    if standing_answer.STEPS != FEW:
         assert engine.undecided() == []
     return told_rows(engine)
 
@@ -159,7 +159,7 @@ def add_up(answer: Rows, told: Notification) -> None:
 def live_on(folder: Path, seed: int, steps: int) -> Callable[[Process], int]:
     def action(process: Process) -> int:
         source = random.Random(seed)
-        vars(standing_queries)["STEPS"] = steps
+        vars(standing_answer)["STEPS"] = steps
         repository.SAVED_AFTER = 0
         for _ in range(3):
             with Engine.open(folder) as engine:
@@ -195,7 +195,7 @@ def killed(folder: Path, seed: int, point: str, source: random.Random, steps: in
     return process.ended == signal.SIGKILL, seen
 
 
-def kill_often(folder: Path, seed: int, rounds: int, steps: int = standing_queries.STEPS) -> Counter[str]:
+def kill_often(folder: Path, seed: int, rounds: int, steps: int = standing_answer.STEPS) -> Counter[str]:
     source, deaths = random.Random(seed), Counter[str]()
     before: list[tuple[str, str, str]] = []
     for number in range(rounds):
@@ -225,7 +225,7 @@ def test_kills_lose_nothing_and_tell_nothing_twice(tmp_path: Path, seed: int) ->
 
 @pytest.mark.slow
 def test_kills_lose_nothing_that_is_owed(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing_queries, "STEPS", FEW)
+    monkeypatch.setattr(standing_answer, "STEPS", FEW)
     with Engine.open(tmp_path / "warm") as engine:
         source = random.Random(seed)
         for _ in range(CALLS):
@@ -378,13 +378,13 @@ def test_what_is_beyond_the_steps_is_undecided_and_the_next_event_makes_up_for_i
     with Engine.open(tmp_path) as engine:
         registration = engine.subscribe(crossed, scope="repository", lease=FOREVER).registration
         publish("a", 3)
-        monkeypatch.setattr(standing_queries, "STEPS", 100)
+        monkeypatch.setattr(standing_answer, "STEPS", 100)
         receipt = publish("b", 6)
         (pair,) = receipt.undecided
         assert pair.registration == registration
         assert not receipt.matches
         assert [each.registration for each in engine.undecided()] == [registration]
-    monkeypatch.setattr(standing_queries, "STEPS", 500_000)
+    monkeypatch.setattr(standing_answer, "STEPS", 500_000)
     with Engine.open(tmp_path) as engine:
         (match,) = publish("c", 1).matches
         assert [row["n"].value for row in match.removed] == [str(3**3)], "as it was told"

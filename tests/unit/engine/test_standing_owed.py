@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from triplecast import FOREVER, Engine
-from triplecast.incremental import asked_graph, standing_queries
+from triplecast.incremental import OwedAnswers, asked_graph, standing_answer
 from triplecast.incremental.event_answers import LOST, TOO_LARGE
 from triplecast.repository import held
 
@@ -58,26 +59,35 @@ def test_an_undecided_answer_is_made_up_for_after_a_restart(tmp_path: Path, monk
     with Engine.open(tmp_path) as engine:
         publish(engine, "one", ":a :p 1, 2 .")
         engine.subscribe(PAIRS, "pairs", scope="repository", lease=FOREVER)
-        monkeypatch.setattr(standing_queries, "STEPS", 5)
+        monkeypatch.setattr(standing_answer, "STEPS", 5)
         assert len(publish(engine, "two", ":b :p 3 .").undecided) == 1
     with Engine.open(tmp_path) as engine:
         assert len(publish(engine, "three", ":c :p 4 .").undecided) == 1
         assert not publish(engine, "four", ":c :q 4 .").undecided, "no concern of it"
         engine.remove(E + "two")
-        monkeypatch.setattr(standing_queries, "STEPS", 500_000)
+        monkeypatch.setattr(standing_answer, "STEPS", 500_000)
         (match,) = publish(engine, "five", ":d :p 5 .").matches
         assert values(match.removed) == ["4"]
         assert values(match.added) == ["16"]
         assert not publish(engine, "six", ":e :q 6 .").matches
 
 
+def test_what_was_owed_from_an_event_that_was_not_told_is_not() -> None:
+    """A process was killed after it had noted that event 5 leaves an answer undecided, and before that was told."""
+    owed = OwedAnswers("[[1,2,3],[1,5,null],[2,5,7]]", told=4)
+    assert owed.is_changed
+    assert owed.since == {}
+    assert (owed.was_undecided(2, 6), owed.was_undecided(2, 7), owed.was_undecided(1, 5)) == (True, False, False)
+    assert json.loads(owed.text()) == [[1, 2, 3], [2, 5, 7]]
+
+
 def test_an_undecided_first_answer_is_told_when_it_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     with Engine() as engine:
         publish(engine, "one", ":a :p 1, 2 .")
-        monkeypatch.setattr(standing_queries, "STEPS", 5)
+        monkeypatch.setattr(standing_answer, "STEPS", 5)
         engine.subscribe(PAIRS, "pairs", scope="repository")
         assert [each.subscription for each in engine.undecided()] == ["pairs"]
-        monkeypatch.setattr(standing_queries, "STEPS", 500_000)
+        monkeypatch.setattr(standing_answer, "STEPS", 500_000)
         (match,) = publish(engine, "two", ":b :p 3 .").matches
         assert (values(match.added), match.removed) == (["9"], [])
 
@@ -90,9 +100,9 @@ def test_what_is_kept_for_the_undecided_has_a_bound(
     with Engine() as engine:
         publish(engine, "one", ":a :p 1, 2 .")
         engine.subscribe(PAIRS, "pairs", scope="repository")
-        monkeypatch.setattr(standing_queries, "STEPS", 5)
+        monkeypatch.setattr(standing_answer, "STEPS", 5)
         publish(engine, "two", ":b :p 3, 4 .")
-        monkeypatch.setattr(standing_queries, "STEPS", 500_000)
+        monkeypatch.setattr(standing_answer, "STEPS", 500_000)
         (undecided,) = publish(engine, "three", ":c :p 5 .").undecided
         assert undecided.reason == LOST
 

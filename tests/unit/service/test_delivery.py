@@ -74,6 +74,16 @@ def subscribe(client: TestClient, **fields: object) -> tuple[str, dict[str, str]
     return f"/subscriptions/{row['id']}/delivery", {"Triplecast-Ticket": row["ticket"]}, row
 
 
+def test_metrics_say_how_far_delivery_is_behind(client: TestClient, there: Receiver) -> None:
+    subscribe(client, delivery={"webhook": there.url})
+    publish(client, "x")
+    wait_until(lambda: bool(there.requests))
+    wait_until(lambda: "triplecast_delivery_lag_notifications 0.0" in client.get("/metrics").text)
+    shown = client.get("/metrics").text
+    assert 'triplecast_targets{state="enabled"} 1.0' in shown
+    assert "triplecast_delivery_lag_seconds 0.0" in shown
+
+
 def test_a_subscription_is_delivered_from_the_beginning(client: TestClient, there: Receiver) -> None:
     path, ticket, row = subscribe(client, delivery={"webhook": there.url})
     assert row["delivery"]["secret"].startswith("whsec_")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from pathlib import Path
 
+import httpx
 import pytest
 from fastapi.testclient import TestClient
 
@@ -62,10 +64,34 @@ def test_an_interrupted_request_makes_no_second_version(tmp_path: Path, done: bo
             assert (again.status_code, versions.version) == (200, 2)
 
 
-def _digest(client: TestClient) -> bytes:
-    import hashlib
+def test_what_an_interrupted_request_has_added_already_is_added_again_for_nothing(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine, TestClient(create_app(engine), base_url=BASE) as client:
 
-    return hashlib.sha256("\0".join(("PUT", IRI, "text/turtle")).encode() + ONE.encode()).digest()
+        def post(data: str) -> httpx.Response:
+            headers = {"Content-Type": "text/turtle", "Idempotency-Key": data}
+            return client.post("/documents", params={"graph": IRI}, content=data, headers=headers)
+
+        put(client, TWO)
+        kept = client.app.state.service.kept  # type: ignore[attr-defined]
+        ended = kept.end
+        kept.end = lambda *_: None  # what a crash leaves
+        done, third = post(ONE), '<a:s> <a:p> "3" .'
+        kept.begin("", third, _digest(client, "POST", third), engine.serving.progress().position)
+        kept.end = ended
+        kept._running.clear()
+        assert (done.status_code, post(ONE).status_code) == (200, 200)
+        assert post(third).status_code == 200
+        state = engine.serving.state(IRI)
+        assert state is not None
+        assert state.version == 3
+        assert client.get("/documents", params={"graph": IRI}).text == '<a:s> <a:p> "1" , "2" , "3" .\n'
+        kept.begin("", "4", _digest(client, "POST", "4"), 1)
+        kept._running.clear()
+        assert post("4").status_code == 422
+
+
+def _digest(client: TestClient, method: str = "PUT", data: str = ONE) -> bytes:
+    return hashlib.sha256("\0".join((method, IRI, "text/turtle")).encode() + data.encode()).digest()
 
 
 def test_keys_end_are_of_an_owner_and_one_at_a_time(tmp_path: Path) -> None:
@@ -96,3 +122,16 @@ def test_threads_with_one_key_do_it_once(client: TestClient, engine: Engine) -> 
         each.join()
     assert set(statuses) <= {201, 409}
     assert 201 in statuses
+
+
+def test_the_bytes_of_kept_answers_are_bounded() -> None:
+    kept = KeptAnswers(None, 3600.0, most_bytes=1 << 20)
+    answer = KeptAnswer(200, "{}", b"x" * 10_000)
+    for number in range(1_000):
+        assert kept.begin("ada", str(number), b"r", number) is None
+        kept.end("ada", str(number), answer)
+        assert kept._used() < 5 << 18
+    assert kept.begin("ada", "999", b"r", 1_000) == answer
+    assert kept.begin("ada", "940", b"r", 1_000) == answer
+    assert kept.begin("ada", "0", b"r", 1_000) is None
+    kept.close()

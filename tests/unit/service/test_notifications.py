@@ -47,7 +47,7 @@ def test_pages_follow_each_other_to_the_end(engine: Engine, client: TestClient) 
     assert cursor == "1:10", "those of others are not looked at again"
     assert sequences(client, f"?since={cursor}") == []
     assert sequences(client, "?owner=bob&since=4") == [6, 8, 10]
-    assert sequences(client, "?owner=bob&subscription=a") == []
+    assert client.get("/notifications?owner=bob&subscription=a").status_code == 404
     assert sequences(client, "?since=now") == []
     assert sequences(client, "?since=2001-01-01T00:00:00Z&limit=2") == [1, 2]
     for form in FORMS[:-1]:
@@ -62,6 +62,38 @@ def test_a_page_may_wait_for_the_first_one(engine: Engine, client: TestClient) -
     threading.Timer(0.2, publish, (engine, 1)).start()
     assert sequences(client, "?since=1&wait=20") == [2]
     assert sequences(client, "?since=2&wait=0.01") == []
+
+
+def test_an_id_that_never_was_one_is_said(engine: Engine, client: TestClient) -> None:
+    engine.subscribe(TITLES, id="titles", notify="every")
+    engine.subscribe(TITLES, id="gone", notify="every")
+    publish(engine, 0)
+    engine.unsubscribe("gone")
+    for accept in ("*/*", "text/event-stream"):
+        unknown = client.get("/notifications?subscription=title", headers={"Accept": accept})
+        assert (unknown.status_code, unknown.json()["title"]) == (404, "there is no subscription of this id")
+        assert "GET /subscriptions" in unknown.json()["mend"]
+    assert sequences(client, "?subscription=titles&since=now") == []
+    assert sequences(client, "?subscription=gone") == [2], "what was recorded stays"
+    assert sequences(client, "?subscription=gone&since=now") == []
+
+
+def test_entries_of_feeds_are_in_plain_words(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine, TestClient(create_app(engine), base_url=BASE) as client:
+        query = "SELECT ?name ?s { ?s dct:title ?name }"
+        for text, title in ((TITLES, "Straße “a” & <b>"), (query.replace("?name", "?n"), None)):
+            made = engine.subscribe(text, notify="every")
+            graph = "https://example.org/1"
+            data = f'<{graph}> <http://purl.org/dc/terms/title> "Straße “a” & <b>"@de .'
+            engine.publish(data, "text/turtle", graph)
+            ticket = {"Triplecast-Ticket": made.ticket}
+            addresses = client.get(f"/subscriptions/{made.id}/feed", headers=ticket).json()
+            (item,) = client.get(addresses["json_feed"]).json()["items"]
+            assert item["title"] == (title or f"Straße “a” & <b> · {graph}")
+            assert "Straße “a” &amp; &lt;b&gt;</td>" in item["content_html"]
+            (entry,) = feedparser.parse(client.get(addresses["atom"]).content).entries
+            assert "Straße “a” &amp; &lt;b&gt;</td>" in entry.content[0].value
+            engine.remove(graph)
 
 
 def test_what_is_no_place_is_refused_and_what_is_gone_is_said(engine: Engine, client: TestClient) -> None:
@@ -93,7 +125,6 @@ def test_a_ticket_and_a_token_open_what_is_theirs() -> None:
             bearer = {name: {"Authorization": f"Bearer {name}"} for name in ("ada", "pub", "root", "none")}
             ticket = {name: {"Triplecast-Ticket": made[name].ticket} for name in made}
             assert sequences(client, "", **bearer["ada"]) == [1]
-            assert sequences(client, "?subscription=bob", **bearer["ada"]) == []
             assert sequences(client, "", **bearer["root"]) == [1, 2]
             assert sequences(client, "?subscription=bob", **ticket["bob"]) == [2]
             expected = (
@@ -101,6 +132,7 @@ def test_a_ticket_and_a_token_open_what_is_theirs() -> None:
                 ("", bearer["none"], 401),
                 ("", bearer["pub"], 403),
                 ("?owner=bob", bearer["ada"], 403),
+                ("?subscription=bob", bearer["ada"], 404),
                 ("", ticket["bob"], 400),
                 ("?subscription=ada", ticket["bob"], 404),
                 ("?subscription=nobody", ticket["bob"], 404),

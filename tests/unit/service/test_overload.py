@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
+import httpx
 import pytest
 from fastapi.testclient import TestClient
 
 from tests.unit.service.conftest import service_of
 from triplecast import Engine, StorageFault, errors
+from triplecast.ingest import Document
 from triplecast.service.app import create_app
 from triplecast.service.problems import problem_of
 from triplecast.service.settings import ServiceSettings
@@ -21,20 +24,22 @@ TURTLE = {"Content-Type": "text/turtle"}
 
 
 def test_more_than_may_wait_are_told_to_come_again(engine: Engine) -> None:
+    """A document whose parser takes long waits for a thread; `test_documents_…` is about those that do not."""
     with service_of(engine, threads=1, waiting=1) as client:
         held, began = threading.Event(), threading.Event()
-        published = engine.publish
+        published = engine.serving.publish_when
 
         def publish(*arguments: object) -> object:
             began.set()
             assert held.wait(30)
             return published(*arguments)  # type: ignore[arg-type]
 
-        engine.publish = publish  # type: ignore[method-assign, assignment]
+        engine.serving.publish_when = publish  # type: ignore[method-assign, assignment]
         with ThreadPoolExecutor(4) as threads:
 
             def put(number: int) -> object:
-                return client.put(f"/documents?graph=a:{number}", content="<a:b> <a:c> <a:d> .", headers=TURTLE)
+                headers = TURTLE | {"If-None-Match": "*"}
+                return client.put(f"/documents?graph=a:{number}", content="<a:b> <a:c> <a:d> .", headers=headers)
 
             first = threads.submit(put, 1)
             assert began.wait(30)
@@ -47,6 +52,52 @@ def test_more_than_may_wait_are_told_to_come_again(engine: Engine) -> None:
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
         assert put(4).status_code == 201
         assert "triplecast_refused_total 1.0" in client.get("/metrics").text
+
+
+def test_documents_that_come_at_once_are_committed_together_and_no_more_wait_than_may(engine: Engine) -> None:
+    with service_of(engine, documents_waiting=3) as client:
+        held, began, groups = threading.Event(), threading.Event(), list[int]()
+        published = engine.serving.publish_together
+
+        def publish(documents: Sequence[Document]) -> object:
+            groups.append(len(documents))
+            began.set()
+            assert held.wait(30)
+            return published(documents)
+
+        engine.serving.publish_together = publish  # type: ignore[method-assign, assignment]
+        with ThreadPoolExecutor(8) as threads:
+
+            def put(number: int) -> httpx.Response:
+                content = "<a:b> <a:c> ." if number == 3 else "<a:b> <a:c> <a:d> ."
+                return client.put(f"/documents?graph=a:{number}", content=content, headers=TURTLE)
+
+            first = threads.submit(put, 1)
+            assert began.wait(30)
+            others = [threads.submit(put, number) for number in (2, 3, 4)]
+            while len(client.app.state.service.publications._waiting) < 3:  # type: ignore[attr-defined]
+                pass
+            refused = put(5)
+            held.set()
+            assert first.result().status_code == 201
+            assert [each.result().status_code for each in others] == [201, 422, 201]
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+        assert groups == [1, 3]
+        assert put(5).status_code == 201
+
+
+def test_what_ends_a_group_is_told_to_each_of_it(engine: Engine) -> None:
+    fault = StorageFault("journal.sqlite", "it is damaged", "restore it")
+
+    def fail(_: object) -> None:
+        raise fault
+
+    with service_of(engine) as client:
+        engine.serving.publish_together = fail  # type: ignore[method-assign, assignment]
+        with ThreadPoolExecutor(8) as threads:
+            put = partial(client.put, content="<a:b> <a:c> <a:d> .", headers=TURTLE)
+            answers = threads.map(put, [f"/documents?graph=a:{number}" for number in range(8)])
+            assert {each.status_code for each in answers} == {503}
 
 
 def test_bodies_are_bounded_each_and_together(engine: Engine) -> None:
@@ -129,7 +180,7 @@ def test_what_is_unforeseen_tells_nothing_but_its_kind(engine: Engine) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a secret")
 
-    engine.publish = fail  # type: ignore[method-assign, assignment]
+    engine.serving.publish_together = fail  # type: ignore[method-assign, assignment]
     client = TestClient(service_of(engine).app, base_url="http://localhost", raise_server_exceptions=False)
     with client:
         found = client.put("/documents?graph=a:1", content="<a:b> <a:c> <a:d> .", headers=TURTLE)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
 from fastapi.testclient import TestClient
 
 from tests.feed_server import Said, rss, serve_feeds
 from tests.unit.service.conftest import service_of
 from triplecast import Engine
 from triplecast.egress import EgressRules
+from triplecast.sources import polling
 
 OUTLINE = '<opml version="2.0"><body><outline text="N"><outline text="A" xmlUrl="{}"/></outline></body></opml>'
 
@@ -52,3 +54,18 @@ def test_what_cannot_be_a_source_is_refused_and_an_engine_in_memory_has_none(
     assert durable.delete("/sources", params={"url": "https://e.org/"}).status_code == 400
     assert durable.post("/sources/outline", content=b"<rss/>").status_code == 400
     assert durable.get("/sources").json() == {"sources": []}
+
+
+def test_a_damaged_list_of_sources_is_said_by_readyz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polling, "LOOK_EVERY", 0.02)
+    with Engine.open(tmp_path) as engine, service_of(engine) as client:
+        client.post("/sources", params={"url": "https://e.org/feed"})
+        assert client.get("/readyz").status_code == 200
+        (tmp_path / "sources.sqlite").write_bytes(b"x" * 8192)
+        until = time.monotonic() + 30
+        while (answer := client.get("/readyz")).status_code == 200:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert (answer.status_code, answer.json()["title"]) == (503, "no source is polled")
+        assert str(tmp_path) not in answer.text
+        assert client.get("/healthz").status_code == 200

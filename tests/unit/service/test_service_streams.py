@@ -7,7 +7,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -21,8 +21,9 @@ from tests.unit.service.served import served
 from triplecast import Engine
 from triplecast.client.events import EventReader, StreamEvent
 from triplecast.outbox import Cursor
+from triplecast.outbox.json_lines import NotificationLine
 from triplecast.outbox.recent_rows import WantedRows
-from triplecast.service import streams
+from triplecast.service import handover, streams, tail
 from triplecast.service.settings import ServiceSettings
 from triplecast.service.state import ServiceState
 from triplecast.service.tail import Tail
@@ -69,17 +70,56 @@ class Gates:
             publish(self._engine, self._number)
 
 
-@pytest.mark.parametrize("moment", ["before the page", "after the page", "before waiting", "as it is woken"])
+class Connection(asyncio.Transport):
+    """What a stream sends, as its reader sees it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reader, self.seen = EventReader(), list[StreamEvent]()
+        self.is_closed = False
+
+    def write(self, data: bytes) -> None:  # type: ignore[override]
+        assert not self.is_closed
+        self.seen += self.reader.read(data)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    abort = close
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        assert high == 0
+
+
+async def follow(
+    engine: Engine, wanted: WantedRows, seconds: float, is_live: Callable[[], bool] | None = None
+) -> list[StreamEvent]:
+    """What a stream sends in so much time, on a loop that does nothing else."""
+    state = ServiceState(engine, ServiceSettings(), None, None)
+    state.start()
+    connection = Connection()
+    state.streams.open(streams.Stream(state.streams, 0, wanted, is_live, False), connection)
+    await asyncio.sleep(seconds)
+    state.finish_streams()
+    assert connection.is_closed
+    state.stop()
+    return connection.seen
+
+
+@pytest.mark.parametrize("moment", ["before the page", "after the page", "before looking", "after looking"])
 def test_what_is_recorded_between_history_and_the_live_stream_comes_once(
     engine: Engine, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The race, step by step, with the stream on a loop that does nothing else meanwhile."""
+    """The race, step by step. `before looking`: the tail has not seen what was recorded as the stream looks at it."""
     subscribed = engine.subscribe(TITLES, id="titles", notify="every")
     engine.subscribe(TITLES, id="others", notify="every")
     for number in range(3):
         publish(engine, number)
     gates = Gates(engine, [moment, moment])
-    read, wait = streams.read_rows, Tail.wait
+    read, after = streams.read_rows, Tail.after
 
     def page(*arguments: object) -> object:
         gates.at("before the page")
@@ -87,34 +127,32 @@ def test_what_is_recorded_between_history_and_the_live_stream_comes_once(
         gates.at("after the page")
         return found
 
-    async def waiting(self: Tail, place: Cursor, wanted: WantedRows, seconds: float) -> None:
-        gates.at("before waiting")
-        await wait(self, place, wanted, seconds)
-        gates.at("as it is woken")
+    def looking(self: Tail, place: Cursor, wanted: WantedRows) -> Sequence[NotificationLine] | None:
+        gates.at("before looking")
+        found = after(self, place, wanted)
+        gates.at("after looking")
+        return found
 
     monkeypatch.setattr(streams, "read_rows", page)
-    monkeypatch.setattr(Tail, "wait", waiting)
-
-    async def scene() -> list[StreamEvent]:
-        state = ServiceState(engine, ServiceSettings(), None, None)
-        state.start()
-        wanted = WantedRows("titles", None, subscribed.registration)
-        frames = streams.NotificationStream(state, 0, wanted, lambda: True)._frames()
-        reader, seen = EventReader(), list[StreamEvent]()
-        last = threading.Timer(0.4, publish, (engine, 9999))
-        last.start()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(1.2):
-                async for received in frames:
-                    seen += reader.read(received)
-        last.join()
-        state.stop()
-        return seen
-
-    told = [json.loads(each.data) for each in asyncio.run(scene()) if each.name == "message"]
+    monkeypatch.setattr(Tail, "after", looking)
+    last = threading.Timer(0.4, publish, (engine, 9999))
+    last.start()
+    seen = asyncio.run(follow(engine, WantedRows("titles", None, subscribed.registration), 1.2))
+    last.join()
+    told = [json.loads(each.data) for each in seen if each.name == "message"]
     recorded = [each.id for each in engine.notifications(subscription="titles")]
     assert [each["id"] for each in told] == recorded
     assert len(told) > 4
+
+
+def test_what_is_recorded_is_sent_at_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not only when the tail looks by itself."""
+    monkeypatch.setattr(tail, "LOOK_SECONDS", 60.0)
+    engine.subscribe(TITLES, id="titles", notify="every")
+    last = threading.Timer(0.3, publish, (engine, 1))
+    last.start()
+    seen = asyncio.run(follow(engine, WantedRows("titles"), 1.5))
+    assert [each.name for each in seen if each.name] == ["message"]
 
 
 def test_a_heartbeat_never_passes_over_what_was_recorded_while_it_was_made(
@@ -123,31 +161,15 @@ def test_a_heartbeat_never_passes_over_what_was_recorded_while_it_was_made(
     """A browser goes on from the id of the last frame, also from one without an event."""
     monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 0.02)
     engine.subscribe(TITLES, id="titles", notify="every")
+    looks = iter(range(10**6))
 
-    async def scene() -> tuple[list[StreamEvent], ServiceState]:
-        state = ServiceState(engine, ServiceSettings(), None, None)
-        state.start()
-        looks = iter(range(10**6))
+    def is_live() -> bool:
+        number = next(looks)
+        if number < 5:
+            publish(engine, number)
+        return True
 
-        def is_live() -> bool:
-            if next(looks) < 5:
-                before = state.tail.sequence
-                publish(engine, before)
-                while state.tail.sequence == before:
-                    time.sleep(0.001)
-            return True
-
-        frames = streams.NotificationStream(state, 0, WantedRows("titles"), is_live)._frames()
-        reader, seen = EventReader(), list[StreamEvent]()
-        async for received in frames:
-            seen += reader.read(received)
-            if len([each for each in seen if each.name]) == 5:
-                break
-        await frames.aclose()
-        state.stop()
-        return seen, state
-
-    seen, _ = asyncio.run(scene())
+    seen = asyncio.run(follow(engine, WantedRows("titles"), 1.0, is_live))
     places = [int(each.id.partition(":")[2]) for each in seen]
     assert places == sorted(places)
     told = 0
@@ -155,6 +177,15 @@ def test_a_heartbeat_never_passes_over_what_was_recorded_while_it_was_made(
         if event.name:
             told += 1
         assert place <= told
+    assert told == 5
+
+
+def test_a_stream_ends_with_its_subscription(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 0.02)
+    looks = iter([True, True, False])
+    seen = asyncio.run(follow(engine, WantedRows("titles"), 0.5, lambda: next(looks)))
+    assert [each.name for each in seen][-1] == "end"
+    assert [each.name for each in seen].count("end") == 1
 
 
 def test_readers_of_all_kinds_get_each_notification_once_while_it_is_written(engine: Engine) -> None:
@@ -221,6 +252,7 @@ def test_nothing_comes_after_a_cancel_and_the_reader_is_told(engine: Engine) -> 
 
 def test_a_reader_that_stalls_is_bounded_and_harms_nobody(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 1.5)
     engine.subscribe(TITLES, id="titles", notify="every")
     with served(engine) as url:
         host, port = url.removeprefix("http://").split(":")
@@ -263,3 +295,51 @@ def test_streams_end_with_the_service_and_at_once(engine: Engine) -> None:
     assert time.monotonic() - began < 4
     for each in readers:
         assert [event.name for event in each] == []
+
+
+def test_connections_that_say_nothing_or_stop_in_a_head_are_closed(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handover, "HEAD_SECONDS", 0.3)
+    with served(engine) as url:
+        host, port = url.removeprefix("http://").split(":")
+
+        def connect(said: bytes) -> socket.socket:
+            connection = socket.create_connection((host, int(port)), timeout=5)
+            connection.sendall(said)
+            return connection
+
+        head = f"GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+        silent, begun, second = connect(b""), connect(head[:10]), connect(head + head[:10])
+        kept = httpx.stream("GET", f"{url}/notifications", headers={"Accept": "text/event-stream"}, timeout=5)
+        with kept as response:
+            received = response.iter_raw()
+            next(received)
+            assert [silent.recv(100), begun.recv(100)] == [b"", b""]
+            while second.recv(1000):
+                pass
+            publish(engine, 1)
+            engine.subscribe(TITLES, id="titles")
+            publish(engine, 2)
+            assert any(b"data: " in each for each in received)
+
+
+@pytest.mark.parametrize("kept", ["close", "keep-alive"])
+def test_a_client_that_takes_nothing_of_its_answer_is_let_go(
+    engine: Engine, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handover, "STALL_SECONDS", 0.2)
+    engine.publish(f'<a:b> <a:c> "{"x" * 12_000_000}" .', "application/n-triples", "a:long")
+    with served(engine) as url, socket.socket() as connection:
+        host, port = url.removeprefix("http://").split(":")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((host, int(port)))
+        connection.settimeout(10)
+        head = f"GET /documents?graph=a:long HTTP/1.1\r\nHost: {host}\r\nConnection: {kept}\r\n\r\n"
+        connection.sendall(head.encode())
+        time.sleep(1.5)
+        size = 0
+        with suppress(ConnectionError):
+            while received := connection.recv(1 << 20):
+                size += len(received)
+        assert size < 12_000_000
