@@ -112,23 +112,28 @@ def visits(stage: Stage, publications: Sequence[Publication]) -> I64:
     return Routing().route([stage.router], publications)
 
 
-def throughput(stage: Stage, roots: I32, nodes: int, publications: Sequence[Publication], cost: Coefficients) -> float:
-    """Publications per second of a cluster with so many back-end nodes, whose shards the stage leads to: that of its
-    slowest node. `roots`: the members that the server answers."""
+class Load(NamedTuple):
+    """What the busiest node of a cluster has to do for some publications."""
+
+    steps: float
+    seconds: float
+
+
+def load_of(stage: Stage, kept: I32, nodes: int, publications: Sequence[Publication], cost: Coefficients) -> Load:
+    """Of the server and so many back-end nodes, whose shards the stage leads to. `kept`: the members that the server
+    answers."""
     assert stage.router.indexed is not None
-    server = work_of(stage.router.indexed.segment, publications).steps
-    slowest = float(len(publications) * cost.publication + server.sum() * cost.step)
+    server = float(work_of(stage.router.indexed.segment, publications).steps.sum())
+    loads = [(server, len(publications))]
     led = visits(stage, publications)
     of_member = stage.assigned.shard[stage.filed.of_member]
     for node in range(nodes):
-        mine = np.setdiff1d(np.flatnonzero(of_member == node), roots).astype(np.int32)
-        part = keep_members(stage.segment, mine)
-        if part is None:
-            continue
-        asked = (led >> node & 1).astype(np.bool_)
-        steps = work_of(part, publications).steps[asked].sum()
-        slowest = max(slowest, float(asked.sum() * cost.publication + steps * cost.step))
-    return len(publications) / slowest
+        part = keep_members(stage.segment, np.setdiff1d(np.flatnonzero(of_member == node), kept).astype(np.int32))
+        if part is not None:
+            asked = (led >> node & 1).astype(np.bool_)
+            loads.append((float(work_of(part, publications).steps[asked].sum()), int(asked.sum())))
+    seconds = [count * cost.publication + steps * cost.step for steps, count in loads]
+    return Load(max(steps for steps, _ in loads), max(seconds))
 
 
 def match_members(segment: Segment, publications: Sequence[Publication]) -> tuple[I32, I32]:

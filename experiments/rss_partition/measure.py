@@ -17,11 +17,12 @@ from experiments.figures import Figure, Line, Point
 from experiments.progress import tell
 from experiments.rss_partition.cluster import (
     Coefficients,
+    Load,
     Stage,
     calibrate,
     entries_found,
+    load_of,
     match_members,
-    throughput,
     work_of,
 )
 from experiments.rss_partition.workload import CONTAINED, EDGES, make, to_publications, to_segment
@@ -51,6 +52,7 @@ class Scale:
 
 QUICK = Scale((250, 500, 1_000, 1_500, 2_000), 1_000, 20)
 FULL = Scale((2_000, 4_000, 8_000, 12_000, 20_000), 10_000, 60)
+"""The text has 100,000 subscriptions, and 10,000 in 9(e)."""
 OVERLAPS = (0.1, 0.3, 0.5, 0.7, 0.9)
 PERCENTAGES = (30.0, 50.0, 70.0, 90.0, 99.0)
 NODES = (1, 2, 3, 5, 7, 16, 32, 64)
@@ -62,7 +64,7 @@ def measure(quick: bool) -> Iterator[Figure]:
     yield from _measure_sizes(scale)
     yield _measure_overlap(scale)
     yield from _measure_merging(scale)
-    yield _measure_nodes(scale)
+    yield from _measure_nodes(scale)
     yield _measure_percentages(scale)
 
 
@@ -208,23 +210,27 @@ def _false_rates(stage: Stage, publications: Sequence[Publication]) -> dict[str,
     }
 
 
-def _measure_nodes(scale: Scale) -> Figure:
+def _measure_nodes(scale: Scale) -> Iterator[Figure]:
     """9(i): 0.5 % match."""
     lines: dict[str, list[Point]] = {}
+    timed: dict[str, list[Point]] = {}
     for reading in (CONTAINED, EDGES):
         work = _Workload(scale, scale.fixed, 0.005, 0.5, reading)
         cost, alone = _calibrate(work)
         for nodes in NODES:
-            found = {"containment": 100.0, MERGING: 100.0}
+            found = {"containment": alone, MERGING: alone}
             if nodes > 1:
                 contained, merged = work.contain(nodes - 1), work.merge(nodes - 1, 70.0)
                 for name, stage, kept in (("containment", contained, work.roots()), (MERGING, merged, _single(merged))):
-                    found[name] = 100 * throughput(stage, kept, nodes - 1, work.measured, cost) / alone
-            for name, value in found.items():
-                lines.setdefault(f"{name}, {reading}", []).append(Point(nodes, value))
+                    found[name] = load_of(stage, kept, nodes - 1, work.measured, cost)
+            for name, load in found.items():
+                of = f"{name}, {reading}"
+                lines.setdefault(of, []).append(Point(nodes, 100 * alone.steps / load.steps))
+                timed.setdefault(of, []).append(Point(nodes, 100 * alone.seconds / load.seconds))
             tell(f"rss_partition: {nodes} nodes, {reading}")
     fixed = f"{scale.fixed:,} subscriptions, of which 0.5 % match a publication; overlap 50 %; 70 % merged."
-    return Figure("9i", "throughput by nodes", "nodes", "% of one node", _lines(lines), False, fixed)
+    yield Figure("9i", "throughput by nodes, in steps", "nodes", "% of one node", _lines(lines), False, fixed)
+    yield Figure("9i-timed", "the same in time", "nodes", "% of one node", _lines(timed), False, fixed)
 
 
 def _measure_percentages(scale: Scale) -> Figure:
@@ -235,11 +241,13 @@ def _measure_percentages(scale: Scale) -> Figure:
     for nodes in (2, 4):
         for percentage in PERCENTAGES:
             stage = work.merge(nodes, percentage)
-            value = 100 * throughput(stage, _single(stage), nodes, work.measured, cost) / alone
-            lines.setdefault(f"{nodes} back-end nodes", []).append(Point(percentage, value))
+            load = load_of(stage, _single(stage), nodes, work.measured, cost)
+            lines.setdefault(f"{nodes} back-end nodes", []).append(Point(percentage, 100 * alone.steps / load.steps))
         tell(f"rss_partition: {nodes} back-end nodes")
     fixed = f"{scale.fixed:,} subscriptions, of which 1 % match a publication; overlap 50 %, contained."
-    return Figure("10", "throughput by merge percentage", PERCENT, "% of one node", _lines(lines), False, fixed)
+    return Figure(
+        "10", "throughput by merge percentage, in steps", PERCENT, "% of one node", _lines(lines), False, fixed
+    )
 
 
 def _single(stage: Stage) -> I32:
@@ -248,19 +256,15 @@ def _single(stage: Stage) -> I32:
     return np.flatnonzero(np.bincount(entry)[entry] == 1).astype(np.int32)
 
 
-def _calibrate(work: _Workload) -> tuple[Coefficients, float]:
-    """The coefficients, and the publications per second of one node."""
+def _calibrate(work: _Workload) -> tuple[Coefficients, Load]:
+    """The coefficients, and the load of one node that has all."""
     stage = work.contain(8)
     assert stage.router.indexed is not None
     whole = work_of(work.segment, work.measured)
-    cost = calibrate(
-        [
-            whole,
-            work_of(stage.router.indexed.segment, work.measured),
-            work_of(work.segment, work.strangers[: len(work.measured)]),
-        ]
-    )
-    return cost, len(work.measured) / float(len(work.measured) * cost.publication + whole.steps.sum() * cost.step)
+    roots = work_of(stage.router.indexed.segment, work.measured)
+    idle = work_of(work.segment, work.strangers[: len(work.measured)])
+    cost, steps = calibrate([whole, roots, idle]), float(whole.steps.sum())
+    return cost, Load(steps, len(work.measured) * cost.publication + steps * cost.step)
 
 
 def _lines(points: dict[str, list[Point]]) -> tuple[Line, ...]:
