@@ -43,17 +43,19 @@ def make_contained(parameters: Parameters) -> Workload:
     share, source = parameters.overlap, random.Random(parameters.seed + 1)
     whole = make_workload(replace(parameters, overlap=0.0))
     kinds = round(1 / parameters.matched)
+    drawn = iter(enumerate(whole.subscriptions))
     broad: list[tuple[Subscription, Publication]] = []
     asked: list[Subscription] = []
-    for number, drawn in enumerate(whole.subscriptions):
-        of = whole.publications[number % kinds] if number % kinds < len(whole.publications) else drawn.edges
+    for number in range(parameters.subscriptions):
         if broad and int((number + 1) * share) > int(number * share):
             wide, graph = broad[source.randrange(len(broad))]
             asked.append(_narrow(source, wide, graph, parameters))
-        else:
-            asked.append(drawn)
-            if drawn.stars:
-                broad.append((drawn, of))
+            continue
+        at, subscription = next(drawn)
+        asked.append(subscription)
+        if subscription.stars:
+            of_publication = at % kinds < len(whole.publications)
+            broad.append((subscription, whole.publications[at % kinds] if of_publication else subscription.edges))
     return Workload(tuple(asked), whole.publications)
 
 

@@ -29,7 +29,8 @@ def test_a_contained_subscription_matches_where_its_root_does(work: _Workload) -
     assert len(member) > 20
     assert set(zip(publication.tolist(), stage.entry_of[member].tolist(), strict=True)) <= found
     roots = np.isin(member, work.roots())
-    assert roots.any() and not roots.all()
+    assert roots.any()
+    assert not roots.all()
 
 
 def test_more_is_merged_as_it_is_asked_for_and_no_match_is_lost(work: _Workload) -> None:
