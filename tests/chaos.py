@@ -13,6 +13,7 @@ import argparse
 import importlib
 import json
 import os
+import pickle
 import random
 import shutil
 import signal
@@ -22,16 +23,19 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest.mock import patch
 
 import pyarrow as pa
 
 from tests.spark import weighing
 from tests.spark.workplace import QUERIES, Workplace, document
+from tests.unit.pipeline.test_stages import OneProcess
 from triplecast import crash_points
 from triplecast.driver import Driver
 from triplecast.engine.querying import Querying
@@ -45,13 +49,17 @@ from triplecast.model.match import MatchStats
 from triplecast.operators import declared_operators
 from triplecast.operators.asking import Asker
 from triplecast.outbox import Notification, Outbox, OutboxBatch, chunks
+from triplecast.partition import SLICES
 from triplecast.pipeline import horizon, operator_jobs
-from triplecast.pipeline.acceptor import Acceptor
+from triplecast.pipeline.acceptor import Acceptor, FolderInbox, Intake
 from triplecast.pipeline.horizon import MovingHorizon
-from triplecast.pipeline.match_jobs import plan_batch
+from triplecast.pipeline.jobs import JobGroup
+from triplecast.pipeline.match_jobs import match_left, plan_batch
 from triplecast.pipeline.rows import MATCHES, to_arrow
 from triplecast.pipeline.session import session
+from triplecast.pipeline.sharding import SnapshotCutter
 from triplecast.pipeline.sink import Sink
+from triplecast.pipeline.snapshots import SnapshotSharer
 from triplecast.pipeline.stages import Stage, ask_slice, match_slice
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.registry import Registry
@@ -117,9 +125,10 @@ def second_files(place: Workplace) -> None:
     (place.subscriptions / "ask" / "dated.rq").unlink()
 
 
-def run_in_turn(place: Workplace, prune: int = 0) -> None:
+def run_in_turn(place: Workplace, prune: int = 0, snapshots: str | None = None) -> None:
     """A run until done, its parts called one after the other in this process, in small steps so that there are many.
-    Operators are asked after some batches, and at the end."""
+    Operators are asked after some batches, and at the end. With `snapshots`, an address, what workers do is done
+    without the run's folder, with what travels to them."""
     small = (
         patch.object(inbox_files, "GROUP_DOCUMENTS", 15),
         patch.object(horizon, "SMALLEST", 40),
@@ -134,15 +143,17 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         parser = opened.enter_context(Parser())
         moving = MovingHorizon()
         called = settle_operators(journal, declared_operators())
+        sharer = None if snapshots is None else SnapshotSharer(snapshots, place.output, journal)
+        cutter = SnapshotCutter(journal, place.output, SLICES, 1, sharer and sharer.publish)
         upkeep = IndexUpkeep(
             IndexWriter(SegmentFolder(place.output / INDEX)),
             journal,
             lambda: outbox.progress,
-            moving.cover_snapshot,
+            lambda snapshot: moving.cover_snapshot(cutter.publish(snapshot)),
             operators=lambda: called,
         )
         opened.callback(upkeep.close)
-        acceptor = Acceptor(place.inbox, journal, parser, False, lambda reject: None)
+        acceptor = Acceptor(FolderInbox(place.inbox), Intake(journal, parser.parse, False, lambda reject: None))
         upkeep.open()
         FileSource([place.subscriptions], Registry(journal, upkeep), journal, lambda fault: None).start(0.0)
         for now in (0.0, QUIET):
@@ -152,27 +163,38 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         opened.callback(asker.close)
         answers = Querying(journal, matcher, asker).changes
         sink = Sink(Driver(journal, outbox), outbox, moving.learn, answers=answers)
-        stage = Stage(place.output, declared_operators())
-        while (batch := plan_batch(moving.now, journal, outbox.told, 2)) is not None:
+        stage = Stage(place.output, declared_operators(), snapshots=sharer and sharer.place)
+        jobs = JobGroup(OneProcess(), "left")  # type: ignore[arg-type]
+        while (batch := plan_batch(moving.now, journal, outbox.told, 2, stage)) is not None:
             nothing = to_arrow(OutboxBatch.joined(()), batch.after, batch.upto, MatchStats())
-            rows = [row for each in batch.slices for row in match_slice(stage, each)] or [nothing]
-            sink.take(lambda rows=rows: pa.Table.from_batches(rows, MATCHES))  # type: ignore[misc]
+            rows = [row for each in batch.slices for row in there(match_slice, stage, each)] or [nothing]
+            left = sink.take(lambda rows=rows: pa.Table.from_batches(rows, MATCHES))  # type: ignore[misc]
+            while left is not None:
+                left = sink.take(partial(match_left, jobs, stage, moving, left, 2))
             if batch.upto % 3 == 0:
-                ask_in_turn(place, sink, moving)
-        while ask_in_turn(place, sink, moving):
+                ask_in_turn(stage, sink, moving)
+        while ask_in_turn(stage, sink, moving):
             pass
         if prune:
             outbox.prune(prune)
 
 
-def ask_in_turn(place: Workplace, sink: Sink, moving: MovingHorizon) -> bool:
+def there(work: Callable[[Stage, Any], Iterator[pa.RecordBatch]], stage: Stage, item: object) -> list[pa.RecordBatch]:
+    """What a worker makes of an item that travelled to it."""
+    item = pickle.loads(pickle.dumps(item))
+    away = stage if stage.snapshots is None else replace(stage, folder=Path("/nowhere"))
+    return [*work(away, item)]
+
+
+def ask_in_turn(stage: Stage, sink: Sink, moving: MovingHorizon) -> bool:
     """Ask operators about some of the publications that wait for them, in two slices; whether some did."""
     batch, now = sink.driver.turns.next(0.0, 12), moving.now
     if batch is None or now is None:
         return False
     with patch.object(operator_jobs, "SMALLEST_SLICE", 4):
         slices = operator_jobs.cut(batch.after, batch.positions, now.manifest, 2)
-    batches = [row for each in slices for row in ask_slice(Stage(place.output, declared_operators()), each)]
+    carried = [operator_jobs.with_pending(stage, each) for each in slices]
+    batches = [row for each in carried for row in there(ask_slice, stage, each)]
     sink.settle(lambda: pa.Table.from_batches(batches, MATCHES))
     sink.driver.turns.note_settled(batch, 0.0, 0.0)
     return True

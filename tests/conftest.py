@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.bucket import Bucket, running_bucket
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -37,6 +39,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from triplecast.pipeline.session import session
 
     with session(2, tmp_path_factory.mktemp("spark") / "spark.log") as started:
+        yield started
+
+
+@pytest.fixture
+def bucket() -> Iterator[Bucket]:
+    """A bucket on this machine; its credentials are in the environment."""
+    with running_bucket() as started:
         yield started
 
 

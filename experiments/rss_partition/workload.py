@@ -64,7 +64,7 @@ def _narrow(source: random.Random, wide: Subscription, graph: Publication, param
     node = _stands_for(wide, star, graph, source.randrange(parameters.names))
     if source.random() >= FILLED:
         return Subscription(wide.edges, (*wide.constraints, limit(source, star, node, parameters.names)))
-    left: dict[int, int] = {
+    left: dict[Node, int] = {
         other: -place for place, other in enumerate((each for each in wide.stars if each != star), 1)
     }
     named: dict[Node, Node] = {star: node, **left}

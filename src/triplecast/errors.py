@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 TAG_HINT = "join letters and digits, eight at most, by hyphens, as in en-US"
 """What to write for a language tag that is none."""
@@ -164,6 +166,10 @@ class InputError(TriplecastError):
         return f"{self.what}; {self.hint}" if self.hint else self.what
 
 
+class IdInUse(InputError):
+    """The id of a live subscription, given to another one."""
+
+
 @dataclass
 class EgressRefused(TriplecastError):
     """A request that may not leave this machine: its URL, its port or its address is none that is allowed."""
@@ -211,6 +217,8 @@ class ServiceRefused(TriplecastError):
     mend: str
     retry_after: float | None = None
     """Seconds after which the service wants to be asked again."""
+    problem: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """All that it said (RFC 9457)."""
 
     def __str__(self) -> str:
         return f"{self.status}: {self.what}" + (f"; {self.mend}" if self.mend else "")

@@ -203,20 +203,10 @@ class Recorded(NamedTuple):
         return table_html(f"{subscription}: rows {self.change} by {publication}", ("", *names), cells)
 
     def firsts(self) -> list[tuple[str, int]]:
-        """The first row added, removed and changed, as far as there are such: each as a line in the order of SELECT,
-        with a sign before it unless rows were added only, and how many more there are."""
+        """As `first_rows` has them, in the order of SELECT."""
         rows = self.rows
         some = RecordedRows(rows.added[:1], rows.removed[:1], rows.updated[:1], rows.changed[:1])
-        names = self._head(some).variables
-        found = []
-        if rows.updated:
-            before, after = (_shown(names, each) for each in rows.updated[0])
-            found.append((f"{_STAYED} {before} → {after}", len(rows.updated) - 1))
-        for sign, solutions in rows.signed:
-            if solutions:
-                bound = _shown(names, solutions[0]) or "yes"
-                found.append((bound if self.change in _UNSIGNED else f"{sign} {bound}", len(solutions) - 1))
-        return found
+        return first_rows(rows, self._head(some).variables, self.change)
 
     def first(self) -> str:
         """What `firsts` shows, without the counts."""
@@ -224,6 +214,20 @@ class Recorded(NamedTuple):
 
     def _head(self, rows: RecordedRows) -> Head:
         return head_of(self.definition, self.operators, rows.every)
+
+
+def first_rows(rows: RecordedRows, names: Sequence[str], change: str) -> list[tuple[str, int]]:
+    """The first row added, removed and changed, as far as there are such: each as a line in the order of the `names`,
+    with a sign before it unless rows were added only, and how many more there are."""
+    found = []
+    if rows.updated:
+        before, after = (_shown(names, each) for each in rows.updated[0])
+        found.append((f"{_STAYED} {before} → {after}", len(rows.updated) - 1))
+    for sign, solutions in rows.signed:
+        if solutions:
+            bound = _shown(names, solutions[0]) or "yes"
+            found.append((bound if change in _UNSIGNED else f"{sign} {bound}", len(solutions) - 1))
+    return found
 
 
 def _between(names: Iterable[str], before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:

@@ -6,10 +6,12 @@ A failed sync may have dropped the pages that it was to write, so it is never tr
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import sqlite3
 import tempfile
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from triplecast.errors import InputError, StorageFault, StorageFull
@@ -87,6 +89,18 @@ def make_folder(folder: Path) -> None:
                 raise StorageFault(str(folder if each == missing[0] else each), found, _NAME_FOLDER)
             each.mkdir(exist_ok=True)
             sync_folder(each.parent)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep other processes waiting, so that what is in a cache is made once. The kernel frees the lock of who is
+    killed."""
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _fault(where: str, error: sqlite3.Error, repair: str) -> StorageFault:

@@ -17,9 +17,9 @@ class Bound(NamedTuple):
 LINES = {
     "publish → receipt": Bound(3_250, 900),
     "subscribe → index": Bound(3_200, 1_800),
-    "triplecast run, inside pipeline/": Bound(1_450, 1_200),
+    "triplecast run, inside pipeline/": Bound(1_950, 1_200),
     "for operators alone, but box": Bound(3_320, 2_780),
-    "src": Bound(78_000, 40_600),
+    "src": Bound(80_500, 40_600),
 }
 
 FILES = {
@@ -32,7 +32,7 @@ FILES = {
 FILE_LINES = 400
 """No file is longer, but these, which may not grow."""
 
-LONGER: dict[str, int] = {"engine/engine.py": 465, "journal/records.py": 420}
+LONGER: dict[str, int] = {"engine/engine.py": 465, "incremental/standing_queries.py": 406, "journal/records.py": 420}
 
 NAMED_TWICE: set[str] = set()
 """Classes of which there are two, still; goal: none."""

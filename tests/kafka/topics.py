@@ -11,6 +11,7 @@ from triplecast.ingest import Parser
 from triplecast.journal import Journal
 from triplecast.kafka import Kafka, settle_group
 from triplecast.kafka.topic_reader import TopicReader
+from triplecast.pipeline.acceptor import Intake
 from triplecast.pipeline.topic_acceptor import TopicAcceptor
 
 TURTLE = {"content-type": "text/turtle"}
@@ -22,7 +23,7 @@ class Taking:
     def __init__(self, kafka: Kafka, journal: Journal, parser: Parser, split: str | None = None) -> None:
         self.told: list[object] = []
         reader = TopicReader(kafka, settle_group(journal, kafka), journal, self.told.append)
-        self.acceptor = TopicAcceptor(reader, journal, parser, False, self.told.append, split=split)
+        self.acceptor = TopicAcceptor(reader, Intake(journal, parser.parse, False, self.told.append, split=split))
 
     def drain(self) -> bool:
         return self.acceptor.drain(threading.Event())

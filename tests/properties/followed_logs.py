@@ -107,7 +107,10 @@ def check_lives(lives: int, folder: Path, seed: int) -> str:
             threads += [threading.Thread(target=_follow, args=(each,)) for each in (*pages, *offsets)]
             for each in threads:
                 each.start()
-            time.sleep(chance.uniform(0.3, 2.0))
+            enough = sum(each.acknowledged for each in writers) + chance.randrange(5, 80)
+            until = time.monotonic() + 60
+            while sum(each.acknowledged for each in writers) < enough and time.monotonic() < until:
+                time.sleep(0.01)
             server.end(signal.SIGKILL)
             for each in threads:
                 each.join()

@@ -2,7 +2,8 @@
 
 ``python -m tests.properties.replicas N --seed S`` runs N of them. At the end of each, when nothing is lost any more,
 every local repository holds what its subscriptions over the provider's documents give, with what that refers to
-strongly, beside its own documents; and the replica has the provider's records and notifications.
+strongly, beside its own documents; and the replica has the provider's records and notifications. With ``--http`` they
+ask a service that listens at a port and is started again and again, over connections that break anywhere.
 """
 
 from __future__ import annotations
@@ -11,18 +12,21 @@ import argparse
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 from unittest.mock import patch
 
+import httpx
 from pyoxigraph import Triple
 
 from tests.lives import ParserHere
 from tests.reference.held import Held, canonical, expected
-from triplecast import Engine, LocalRepository, Replica, StorageFault
+from triplecast import EgressFailed, Engine, LocalRepository, Replica, StorageFault
+from triplecast.client.log_client import LogClient
 from triplecast.journal import JournalFile
-from triplecast.local import FolderProvider, promote
+from triplecast.local import FolderProvider, HttpProvider, Provider, promote
 from triplecast.local.descriptions import HELD, node_of_graph
 from triplecast.repository.document_lines import document_lines
 
@@ -49,8 +53,10 @@ class Killed(BaseException):
 class World:
     """One run."""
 
-    def __init__(self, folder: Path, source: random.Random) -> None:
+    def __init__(self, folder: Path, source: random.Random, over_http: bool = False) -> None:
         self.source = source
+        self.ticks = random.Random(source.random())
+        """Of the clock, which the threads of a service ask too."""
         self.folder = folder
         self.now = 1_800_000_000_000_000
         self.faulty = True
@@ -62,10 +68,28 @@ class World:
         self.locals: list[LocalRepository | None] = [None] * LOCALS
         self.own: list[dict[str, str]] = [{} for _ in range(LOCALS)]
         self.subscribed: list[dict[str, str]] = [{} for _ in range(LOCALS)]
+        self.over_http = over_http
+        self.url = ""
+        self.service = ExitStack()
+        self.serve()
 
     def clock(self) -> int:
-        self.now = max(10**15, self.now + self.source.choice((1, 10**6, 10**6, -(10**11), 10**11)))
+        self.now = max(10**15, self.now + self.ticks.choice((1, 10**6, 10**6, -(10**11), 10**11)))
         return self.now
+
+    def serve(self) -> None:
+        """Start the service, at the address where it was before."""
+        if self.over_http:
+            from tests.unit.service.served import served
+
+            port = httpx.URL(self.url).port if self.url else 0
+            self.url = self.service.enter_context(served(self.engine, port or 0))
+
+    def restart(self) -> None:
+        self.service.close()
+        self.engine.close()
+        self.engine = Engine.open(self.provider, self.clock)
+        self.serve()
 
     # ---- who there is -----------------------------------------------------------------------------------------------
 
@@ -73,9 +97,13 @@ class World:
     def replica_folder(self) -> Path:
         return self.folder / f"replica{self.generation}"
 
+    def place(self, folder: Path) -> Provider:
+        """A folder behind a bad connection; that of the provider, where a service has it, behind a worse one."""
+        return FaultyService(self) if self.over_http and folder == self.provider else Faulty(self, folder)
+
     def open_replica(self) -> Replica:
         if self.replica is None:
-            self.replica = Replica.open(self.replica_folder, Faulty(self, self.provider), self.clock)
+            self.replica = Replica.open(self.replica_folder, self.place(self.provider), self.clock)
         return self.replica
 
     def local(self, number: int) -> LocalRepository:
@@ -85,7 +113,7 @@ class World:
             if number == LOCALS - 1 and (self.replica_folder / "journal.sqlite").exists():
                 place = self.replica_folder
             found = LocalRepository.open(
-                self.folder / f"local{number}", Faulty(self, place), self.clock, self.source.randbytes
+                self.folder / f"local{number}", self.place(place), self.clock, self.source.randbytes
             )
             self.locals[number] = found
         return found
@@ -102,6 +130,7 @@ class World:
         for part in (*self.locals, self.replica):
             if part is not None:
                 self.end(part)
+        self.service.close()
         self.engine.close()
 
     # ---- steps ------------------------------------------------------------------------------------------------------
@@ -155,14 +184,26 @@ class World:
     def subscribe(self, number: int) -> None:
         name = f"q{len(self.subscribed[number])}-{self.source.randrange(1000)}"
         text = self.source.choice(QUERIES)
-        self.local(number).subscribe(text, name)
-        self.subscribed[number][name] = text
+        if self.is_done(number, lambda: self.local(number).subscribe(text, name), lambda known: name in known):
+            self.subscribed[number][name] = text
 
     def unsubscribe(self, number: int) -> None:
         if self.subscribed[number]:
             name = self.source.choice(sorted(self.subscribed[number]))
-            self.local(number).unsubscribe(name)
-            del self.subscribed[number][name]
+            if self.is_done(number, lambda: self.local(number).unsubscribe(name), lambda known: name not in known):
+                del self.subscribed[number][name]
+
+    def is_done(self, number: int, call: Callable[[], object], tells: Callable[[Collection[str]], bool]) -> bool:
+        """Whether a call was done that may have had no answer, by the subscriptions that there are then."""
+        try:
+            call()
+            return True
+        except EgressFailed:
+            self.seen["no answer"] += 1
+            was, self.faulty = self.faulty, False
+            known = self.local(number).subscriptions()
+            self.faulty = was
+            return tells(known)
 
     def prune(self) -> None:
         last = max((each.sequence for each in self.engine.notifications()), default=0)
@@ -183,8 +224,7 @@ class World:
     def reopen(self) -> None:
         part = self.source.choice([*self.locals, self.replica, None])
         if part is None:
-            self.engine.close()
-            self.engine = Engine.open(self.provider, self.clock)
+            self.restart()
         else:
             self.end(part)
 
@@ -194,8 +234,8 @@ class World:
                 part.sync()
                 self.seen["synced"] += 1
                 return
-            except StorageFault:
-                self.seen["not whole"] += 1
+            except (StorageFault, EgressFailed) as error:
+                self.seen["not whole" if isinstance(error, StorageFault) else "no answer"] += 1
                 return
             except Killed:
                 killed.append(True)
@@ -209,6 +249,8 @@ class World:
         hits = [0]
 
         def reach(_: str) -> None:
+            if current_thread() is not main_thread():
+                return  # of the service, which goes on
             hits[0] += 1
             if hits[0] == left:
                 raise Killed
@@ -227,6 +269,7 @@ class World:
         """The provider is lost, and its replica takes its place, with what it has."""
         replica = self.open_replica()
         self.end(replica)
+        self.service.close()
         self.engine.close()
         for each in [*self.locals]:
             if each is not None:
@@ -235,6 +278,7 @@ class World:
         self.provider = self.replica_folder
         self.generation += 1
         self.engine = Engine.open(self.provider, self.clock)
+        self.serve()
         live = {each.id: each.text for each in self.engine.subscriptions()}
         for number in range(LOCALS):
             start = f"{self.local(number).owner}/"
@@ -249,11 +293,8 @@ class World:
         replica = self.open_replica()
         replica.sync()
         with JournalFile.read_only(self.provider) as journal:
-            documents = journal.current_documents("")
-            strong = [each[1:-1] for each in journal.schema().strong]
             head = journal.head()
             records, parts = journal.records(0, head, 1 << 40), journal.part_changes(0, head)
-        lines = {line for each in documents.values() for line in document_lines(each).splitlines(keepends=True)}
         with JournalFile.read_only(self.replica_folder) as journal:
             assert journal.records(0, head + 1, 1 << 40) == records, f"{where}: the replica's records"
             assert journal.part_changes(0, head) == parts, f"{where}: what cut documents hold in the replica"
@@ -267,7 +308,7 @@ class World:
                 f"{where}: local {number} is behind {repository.position} {repository.provider.position()}"
             )
             found = held_by(repository)
-            wanted = expected(lines, self.subscribed[number], strong)
+            wanted = expected_of(self.provider, self.subscribed[number])
             assert found == wanted, f"{where}: local {number}: {differences(found, wanted)}"
             assert local_documents(repository) == self.own[number], f"{where}: documents of local {number}"
             self.seen["held"] += len(found)
@@ -302,6 +343,60 @@ class Faulty(FolderProvider):
         return next(mangled(self._world, iter([super().snapshot(owner, buckets)])), b"")
 
 
+class FaultyService(HttpProvider):
+    """A service behind connections that break, at any place of a request or its answer; what comes through may be
+    mangled."""
+
+    def __init__(self, world: World) -> None:
+        client = LogClient(world.url, transport=Breaking(world), sleep=lambda _: None)
+        super().__init__(world.url, client=client)
+        self._world = world
+
+    def changes(self, owner: str, after: int, id: str) -> Iterator[bytes]:
+        return mangled(self._world, super().changes(owner, after, id))
+
+    def records(self, after: int, id: str, settled: int, parts: int) -> Iterator[bytes]:
+        return mangled(self._world, super().records(after, id, settled, parts))
+
+    def snapshot(self, owner: str, buckets: Collection[int] | None = None) -> bytes:
+        self._world.seen["snapshots"] += 1
+        return next(mangled(self._world, iter([super().snapshot(owner, buckets)])), b"")
+
+
+class Breaking(httpx.HTTPTransport):
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        chance = self._world.source.random() if self._world.faulty else 1.0
+        if chance < 0.05:
+            raise httpx.ConnectError("it is not there")
+        response = super().handle_request(request)
+        body = b"".join(response.stream)  # type: ignore[arg-type]
+        response.close()
+        if chance < 0.1:
+            raise httpx.ReadError("the answer is lost")
+        left = self._world.source.randrange(len(body) + 1) if chance < 0.25 else None
+        self._world.seen["broken off"] += left is not None
+        parts = [body[:left][at : at + 100] for at in range(0, len(body[:left]), 100)]
+        stream = Parts(parts, breaks=left is not None)
+        return httpx.Response(response.status_code, headers=response.headers, stream=stream)
+
+
+class Parts(httpx.SyncByteStream):
+    """An answer as it comes, and whether it breaks off."""
+
+    def __init__(self, parts: Sequence[bytes], breaks: bool = False) -> None:
+        self._parts = parts
+        self._breaks = breaks
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._parts
+        if self._breaks:
+            raise httpx.ReadError("the connection was reset")
+
+
 def mangled(world: World, texts: Iterator[bytes]) -> Iterator[bytes]:
     """Texts as they arrive."""
     source, kept = world.source, list[bytes]()
@@ -327,6 +422,15 @@ def mangled(world: World, texts: Iterator[bytes]) -> Iterator[bytes]:
     yield from kept
 
 
+def expected_of(provider: Path, subscriptions: Mapping[str, str]) -> Held:
+    """What is to be held of a provider, by the documents that it has now."""
+    with JournalFile.read_only(provider) as journal:
+        documents = journal.current_documents("")
+        strong = [each[1:-1] for each in journal.schema().strong]
+    lines = {line for each in documents.values() for line in document_lines(each).splitlines(keepends=True)}
+    return expected(lines, subscriptions, strong)
+
+
 def held_by(repository: LocalRepository) -> Held:
     """What a local repository holds, by its own queries and records."""
     receiver = repository._state()
@@ -350,11 +454,11 @@ def local_documents(repository: LocalRepository) -> dict[str, str]:
     return {row["g"].value: f"{row['s']} {row['p']} {row['o']} ." for row in rows}
 
 
-def run(seed: int, number: int, steps: int = STEPS) -> Counter[str]:
+def run(seed: int, number: int, steps: int = STEPS, over_http: bool = False) -> Counter[str]:
     """One run. Raises AssertionError where something is held that is not to be, or is missing."""
     source = random.Random(f"replicas {seed} {number}")
     with tempfile.TemporaryDirectory() as folder, patch("triplecast.engine.engine.Parser", ParserHere):
-        world = World(Path(folder), source)
+        world = World(Path(folder), source, over_http)
         try:
             for _ in range(3):
                 world.engine.publish(world.document(), "text/turtle", f"{E}d{source.randrange(DOCUMENTS)}")
@@ -375,11 +479,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.properties.replicas", description=__doc__.splitlines()[0])
     parser.add_argument("runs", type=int, nargs="?", default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--http", action="store_true", help="ask a service")
     parser.add_argument("--first", type=int, default=0, help="the number of the first run")
     options = parser.parse_args()
     total: Counter[str] = Counter()
     for number in range(options.first, options.first + options.runs):
-        total += run(options.seed, number)
+        total += run(options.seed, number, over_http=options.http)
     print(f"{options.runs} runs, seed {options.seed}: {dict(total)}; each holds what it is to hold")
 
 

@@ -1,8 +1,9 @@
 """Sources polled in simulated time from a real server that changes, fails and lies, under kills and restarts.
 
 ``python -m tests.properties.sources N --seed S`` makes N polls: of the planet's series of 157 states, where it is on
-this machine, and of 50 feeds that grow, roll off, edit, rename, repeat and reorder their items. At the end every item
-that was ever listed has been told, none twice.
+this machine, and of 50 feeds that grow, roll off, edit, rename, repeat and reorder their items. They are added by OPML
+to a service, and read as a feed reader does: at the service's Atom page. At the end every item that was ever listed has
+had one entry there, and one notification.
 """
 
 from __future__ import annotations
@@ -18,10 +19,15 @@ from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
+from xml.sax.saxutils import quoteattr
+
+import feedparser
+from fastapi.testclient import TestClient
 
 from tests.conftest import SHARED_DATA
 from tests.feed_server import SEND, Asked, FeedServer, Said, serve_feeds
 from triplecast import Engine
+from triplecast.service.app import create_app
 from triplecast.sources import NewSource, Polled, Poller
 from triplecast.sources import polling as product
 
@@ -104,6 +110,44 @@ class ChangingFeed:
         )
 
 
+class SteppedPoller(Poller):
+    """Polls when it is told to: a service would have it do so by itself."""
+
+    def start(self, tell: Callable[[Polled], None] = lambda polled: None) -> None:
+        pass
+
+
+class AtomReader:
+    """Somebody's feed reader: remembers entries by id, and reads older pages until one has nothing new."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.titles: dict[str, str] = {}
+
+    def read(self, client: TestClient) -> None:
+        address = self.address
+        while address:
+            page = feedparser.parse(client.get(address).content)
+            assert not page.bozo, page.bozo_exception
+            fresh = [each for each in page.entries if each.id not in self.titles]
+            assert all(each.title == self.titles.get(each.id, each.title) for each in page.entries)
+            self.titles |= {each.id: each.title for each in fresh}
+            links = [each.href for each in page.feed.links if each.rel == "next"]
+            address = links[0] if links and len(fresh) == len(page.entries) else ""
+
+
+def written_outline(urls: list[str]) -> str:
+    """In folders of seven."""
+    folders = [urls[start : start + 7] for start in range(0, len(urls), 7)]
+    inside = (
+        f'<outline text="F{number}">'
+        + "".join(f"<outline text='x' xmlUrl={quoteattr(url)}/>" for url in each)
+        + "</outline>"
+        for number, each in enumerate(folders)
+    )
+    return f'<opml version="2.0"><body>{"".join(inside)}</body></opml>'
+
+
 class Run:
     """One folder, its server, and what goes wrong."""
 
@@ -118,16 +162,23 @@ class Run:
         for each in self.feeds:
             server.pages[f"/{each.name}"] = each.answer
         self.start()
-        self.engine.subscribe(SUBSCRIPTION, id="titles", lease=10**9)
+        ticket = self.engine.subscribe(SUBSCRIPTION, id="titles", lease=10**9).ticket
         urls = [server.url(f"/{each.name}") for each in self.feeds]
-        self.poller.sources.add([NewSource(url) for url in urls], self.now)
+        imported = self.client.post("/sources/outline", content=written_outline(urls)).json()
+        assert [each["added"] for each in imported["sources"]] == [True] * FEEDS
+        addresses = self.client.get("/subscriptions/titles/feed", headers={"Triplecast-Ticket": ticket}).json()
+        self.reader = AtomReader(addresses["atom"])
 
     def start(self) -> None:
         self.engine = Engine.open(self.folder, lambda: self.now)
-        self.poller = Poller(self.engine, self.folder, SEND, lambda: self.now, self.source.random)
+        self.poller = SteppedPoller(self.engine, self.folder, SEND, lambda: self.now, self.source.random)
+        app = create_app(self.engine)
+        app.state.service.poller = self.poller
+        self.client = TestClient(app, base_url="http://localhost")
+        self.client.__enter__()
 
     def stop(self) -> None:
-        self.poller.close()
+        self.client.__exit__(None, None, None)
         self.engine.close()
 
     def poll(self, urls: list[str] | None = None) -> list[Polled]:
@@ -136,7 +187,7 @@ class Run:
         left = self.source.randint(1, 12) if self.source.random() < 0.5 else 0
         if not left:
             return self.poller.poll(urls)
-        reach = _dies_at(f"sources.{point}", left)
+        reach = dies_at(f"sources.{point}", left)
         try:
             with patch.object(product, "reach", reach), patch.object(product, "Exception", BaseException, create=True):
                 return self.poller.poll(urls)
@@ -159,6 +210,8 @@ class Run:
             self.seen["failed" if polled.failed else "new" if polled.new else "same"] += 1
             self.seen["edited"] += polled.edited
             self.seen["withheld"] += polled.withheld
+        if self.source.random() < 0.5:
+            self.reader.read(self.client)
         if self.source.random() < 0.05:
             self.stop()
             self.start()
@@ -169,12 +222,13 @@ class Run:
         return Counter(row[variable].value for each in notifications for row in each.added)
 
 
-def _dies_at(point: str, left: int) -> Callable[[str], None]:
+def dies_at(point: str, left: int, death: type[BaseException] = Killed) -> Callable[[str], None]:
+    """A `reach` that dies at a point when it comes there for the `left`th time; 0: never."""
     counted = iter(range(left - 1, -1, -1))
 
     def reach(name: str) -> None:
-        if name == point and next(counted, 0) == 0:
-            raise Killed
+        if name == point and next(counted, -1) == 0:
+            raise death
 
     return reach
 
@@ -189,11 +243,13 @@ def run_feeds(polls: int, seed: int) -> Counter[str]:
             if source.withheld:
                 run.poller.sources.release(source.url, run.now)
         run.poller.poll()
+        run.reader.read(run.client)
         told = run.told("titles", "title")
         listed = {title for feed in run.feeds for title in feed.listed}
         run.seen["items"] = len(listed)
         assert {title: count for title, count in told.items() if count > 1} == {}, f"seed {seed}: told twice"
         assert listed - told.keys() == set(), f"seed {seed}: lost"
+        assert Counter(run.reader.titles.values()) == told, f"seed {seed}: a reader sees others"
         run.stop()
         return run.seen
 

@@ -25,11 +25,14 @@ from tests.reference.rdql import answer
 from tests.reference.terms import read_ntriples, write
 from triplecast import Document, Engine, Notification, Subscription
 from triplecast.compile.compiled import compile_subscription
+from triplecast.engine.answers import answers_batch
 from triplecast.errors import QueryRefused
 from triplecast.incremental import OWED, OwedAnswers, StandingQueries, compile_standing, standing_answer
 from triplecast.journal import Journal
 from triplecast.match import Matcher
+from triplecast.model.match import CHANGES
 from triplecast.model.publication import Draft, Position, Publication
+from triplecast.outbox.batch import OutboxRow
 from triplecast.repository import Repository
 from triplecast.repository.document_lines import document_lines
 
@@ -230,11 +233,12 @@ def test_rdql_is_answered_too(seed: int) -> None:
                     quads = writer.publication().quads
                     journal.accept([Draft(graph, quads, chance.randbytes(32), "input")])
                     current[graph] = Publication(Position(1), graph, 1, "", quads, labels="input")
-                for event in standing.follow(journal.head()):
-                    assert not event.undecided
-                    for each in event.changed:
-                        answers[each.registration] += rows(each.added)
-                        answers[each.registration] -= rows(each.removed)
+                batch = answers_batch([*standing.follow(journal.head())])
+                assert not batch.undecided
+                for row in batch.rows():
+                    added, removed = sides_of(row)
+                    answers[row.registration] += added
+                    answers[row.registration] -= removed
                 merged = {
                     triple for each in current.values() for triple in read_ntriples(document_lines(each).decode())
                 }
@@ -309,21 +313,25 @@ def apply_events(journal: Journal, before: int, told: Told) -> None:
 
 
 def take_events(standing: StandingQueries, upto: int, told: Told) -> None:
-    for event in standing.follow(upto):
-        for each in event.changed:
-            told.take(each.registration, rows(each.added), rows(each.removed))
-        for unsure in event.undecided:
-            assert unsure.registration in standing.owed
-            told.seen["undecided"] += 1
+    batch = answers_batch([*standing.follow(upto)])
+    for row in batch.rows():
+        told.take(row.registration, *sides_of(row))
+    for unsure in batch.undecided:
+        assert unsure.registration in standing.owed
+        told.seen["undecided"] += 1
+
+
+def sides_of(row: OutboxRow) -> tuple[Counter[Row], Counter[Row]]:
+    """The rows added and removed."""
+    found = json.loads(row.bindings)
+    parts = found if isinstance(found, dict) else {CHANGES[row.change].word: found}
+    before, after = ([pair[side] for pair in parts.get("updated", ())] for side in (0, 1))
+    return counted(parts.get("added", []) + after), counted(parts.get("removed", []) + before)
 
 
 def changes_of(notification: Notification) -> tuple[Counter[Row], Counter[Row]]:
     before, after = ([pair[side] for pair in notification.updated] for side in (0, 1))
     return counted(notification.added + after), counted(notification.removed + before)
-
-
-def rows(text: bytes) -> Counter[Row]:
-    return Counter(tuple(sorted(row.items())) for row in (json.loads(text) if text else []))
 
 
 def counted(solutions: Iterable[Mapping[str, object]]) -> Counter[Row]:

@@ -27,13 +27,13 @@ from triplecast.cli import (
     publish,
     query,
     run,
-    schema,
     serve,
     show,
     sources,
     subscriptions,
     taxonomy,
 )
+from triplecast.cli.service_url import place_url
 from triplecast.cli.terminal import Exit, say
 from triplecast.errors import InputError, TriplecastError
 
@@ -51,7 +51,6 @@ COMMANDS = (
     follow,
     sources,
     deliver,
-    schema,
     taxonomy,
     show,
     operators,
@@ -96,6 +95,15 @@ STDOUT = 1
 
 class CommandParser(argparse.ArgumentParser):
     """The parser of one command: a wrong call shows a right one."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str], namespace: argparse.Namespace
+    ) -> tuple[argparse.Namespace, list[str]]:
+        try:
+            placed = place_url(self, args) if self.get_default("takes_url") else args
+        except InputError as error:
+            self.error(str(error))
+        return super().parse_known_args(placed, namespace)
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)

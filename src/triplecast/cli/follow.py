@@ -10,12 +10,13 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import has_journal
+from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
 from triplecast.cli.terminal import Exit, count_of, print_json, print_text, say
-from triplecast.errors import InputError
+from triplecast.errors import EgressFailed, InputError, ServiceRefused
 from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
-    from triplecast.local import Holder, LocalRepository
+    from triplecast.local import Holder, HttpProvider, LocalRepository, Replica
     from triplecast.registry.lines import LoadedSubscriptions
 
 LOOK_EVERY = 1.0
@@ -29,7 +30,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Hold in DIR the resources that the subscriptions select of PROVIDER, with what they refer to "
         "strongly, and follow what changes. `triplecast query DIR` asks them.",
     )
-    parser.add_argument("provider", metavar="PROVIDER", type=Path, help="the folder of a provider or of a replica")
+    parser.add_argument(
+        "provider",
+        metavar="PROVIDER",
+        type=folder_or_url,
+        help="the folder of a provider or of a replica, or a service",
+    )
     parser.add_argument("--into", metavar="DIR", type=Path, required=True, help="the local folder, made if missing")
     parser.add_argument(
         "--subscriptions",
@@ -46,7 +52,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Take in DIR what PROVIDER records, at the same positions. A replica serves readers and local "
         "repositories, and refuses other writes.",
     )
-    parser.add_argument("provider", metavar="PROVIDER", type=Path, nargs="?", help="the folder of a provider")
+    parser.add_argument(
+        "provider", metavar="PROVIDER", type=folder_or_url, nargs="?", help="the folder of a provider, or a service"
+    )
     parser.add_argument(
         "--into", metavar="DIR", type=Path, required=True, help="the replica; - prints the log as RDF Patch instead"
     )
@@ -68,6 +76,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _add_rest(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
     parser.add_argument("--once", action="store_true", help="come to where the provider is, and end")
     parser.add_argument("--json", action="store_true", help="print one JSON object per step")
+    add_service(parser)
     parser.set_defaults(run=run)
 
 
@@ -77,13 +86,13 @@ def follow(arguments: argparse.Namespace) -> int:
 
     _check_provider(arguments.provider)
     loaded = None if arguments.subscriptions is None else load_subscriptions(arguments.subscriptions)
-    with LocalRepository.open(arguments.into, arguments.provider) as repository:
+    with LocalRepository.open(arguments.into, _provider(arguments)) as repository:
         refused = 0 if loaded is None else _have_subscriptions(repository, loaded)
         if not repository.subscriptions():
             coming = loaded is not None and len(loaded.subscriptions) + len(loaded.faults) > refused
             hint = "they come with its next replication" if coming else "name some with --subscriptions"
             say(f"{arguments.into} has no subscription at {arguments.provider}: {hint}")
-        _go_on(arguments, repository.sync, lambda: repository.behind)
+        _go_on(arguments, repository, lambda at: repository.provider.position() != at)
         return Exit.PARTLY if refused else Exit.DONE
 
 
@@ -110,9 +119,11 @@ def replicate(arguments: argparse.Namespace) -> int:
         return Exit.DONE
     _check_provider(arguments.provider)
     if arguments.into == Path("-"):
+        if isinstance(arguments.provider, ServiceUrl):
+            raise InputError("the log of a service is not printed", "name a folder: --into DIR")
         return _print_log(arguments.provider)
-    with Replica.open(arguments.into, arguments.provider) as replica:
-        _go_on(arguments, replica.sync, lambda: replica.behind)
+    with Replica.open(arguments.into, _provider(arguments)) as replica:
+        _go_on(arguments, replica, lambda _: True)  # operators answer, and cut documents change, without a record
     return Exit.DONE
 
 
@@ -155,14 +166,36 @@ def _print_holder(node: str, holder: Holder | None, as_json: bool) -> None:
         print_text(f"{node}  {printable_name(holder.subscription)}{through}")
 
 
-def _go_on(arguments: argparse.Namespace, sync: Callable[[], int], behind: Callable[[], int]) -> None:
-    """Come to where the provider is, once or again and again, and print each position."""
-    last = -1
+def _provider(arguments: argparse.Namespace) -> Path | HttpProvider:
+    """Raises `InputError` for a folder that is none."""
+    from triplecast.local import HttpProvider
+
+    if isinstance(arguments.provider, ServiceUrl):
+        return HttpProvider(arguments.provider, arguments.token)
+    folder: Path = arguments.provider
+    return folder
+
+
+def _go_on(
+    arguments: argparse.Namespace, follower: LocalRepository | Replica, is_behind: Callable[[int], bool]
+) -> None:
+    """Come to where the provider is, once or again and again, and print each position. A service that does not answer
+    is asked again, unless it is once."""
+    last, failing = -1, False
     while True:
-        position = sync()
-        if position != last:
-            _say_position(position, behind(), arguments.json)
-            last = position
+        try:
+            if last < 0 or is_behind(last):
+                position = follower.sync()
+                if position != last:
+                    _say_position(position, follower.behind, arguments.json)
+                    last = position
+            failing = False
+        except (EgressFailed, ServiceRefused) as error:
+            if arguments.once or (isinstance(error, ServiceRefused) and error.status < 500 and error.status != 429):
+                raise
+            if not failing:
+                say(f"{error}: it is asked again until it answers")
+            failing = True
         if arguments.once:
             return
         sys.stdout.flush()
@@ -176,6 +209,6 @@ def _say_position(position: int, behind: int, as_json: bool) -> None:
         print_text(f"position {position}" + (f", {behind} behind" if behind else ""))
 
 
-def _check_provider(folder: Path) -> None:
-    if not has_journal(folder):
+def _check_provider(folder: Path | ServiceUrl) -> None:
+    if not isinstance(folder, ServiceUrl) and not has_journal(folder):
         raise InputError(f"no journal in {folder}", "name the folder of Engine.open or of `triplecast publish`")

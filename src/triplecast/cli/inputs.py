@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.operators import say_faults
+from triplecast.cli.service_url import ServiceUrl
 from triplecast.cli.terminal import say
 from triplecast.errors import InputError, StorageFault
 from triplecast.model.printable import printable_name
@@ -70,8 +71,12 @@ def is_new_journal(folder: Path) -> bool:
     return True
 
 
-def say_unknown(folder: Path, owner: str | None, subscription: str | None = None) -> None:
-    """Say on stderr which of the names no subscription of the folder ever had, and the nearest that one had."""
+def say_unknown(folder: Path | ServiceUrl, owner: str | None, subscription: str | None = None) -> None:
+    """Say on stderr which of the names no subscription of the folder ever had, and the nearest that one had; of a
+    service, that it shows none of them."""
+    if isinstance(folder, ServiceUrl):
+        say(f"{folder} has nothing of {printable_name(subscription or owner or '')} for this token")
+        return
     from triplecast.journal import JournalFile
     from triplecast.terms.nearness import nearest_names
 

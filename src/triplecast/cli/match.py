@@ -159,4 +159,6 @@ class Tally:
         if self._json:
             print_json(match.row())
         else:
-            print_text(f"{match.publication}  {printable_name(match.subscription)}  {describe_answer(match.recorded)}")
+            print_text(
+                f"{match.publication}  {printable_name(match.subscription)}  {describe_answer(match.recorded.firsts())}"
+            )

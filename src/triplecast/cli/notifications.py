@@ -6,19 +6,19 @@ import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import say_unknown
-from triplecast.cli.terminal import Exit, describe_answer, describe_reject, describe_undecided
+from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
+from triplecast.cli.terminal import Exit, describe_notification, describe_reject, describe_undecided
 from triplecast.errors import InputError
 from triplecast.model.operators import NO_OPERATORS
-from triplecast.model.printable import json_line, printable, printable_name
+from triplecast.model.printable import json_line, printable
 
 if TYPE_CHECKING:
     from triplecast.journal import JournalFile, Rejected
-    from triplecast.outbox import Cursor, Notification, OutboxReader, UndecidedPair
+    from triplecast.outbox import Cursor, OutboxReader, UndecidedPair
 
 LOOK_EVERY = 0.5
 """Seconds between two reads with ``--follow``."""
@@ -35,7 +35,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "with --undecided, the pairs of a publication and a subscription whose operator failed or budget ran out.",
     )
     parser.add_argument(
-        "folder", metavar="DIR", type=Path, help="the folder of a run, of `triplecast publish` or of Engine.open"
+        "folder",
+        metavar="DIR",
+        type=folder_or_url,
+        help="the folder of a run, of `triplecast publish` or of Engine.open",
     )
     parser.add_argument(
         "--since",
@@ -58,6 +61,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--owner", metavar="NAME", help="print only notifications of this owner's subscriptions")
     parser.add_argument("--follow", action="store_true", help="wait for more, and for the folder, until interrupted")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+    add_service(parser)
     parser.set_defaults(run=run)
 
 
@@ -66,6 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.outbox import Outbox
     from triplecast.outbox.reader import DATABASE
 
+    if isinstance(arguments.folder, ServiceUrl):
+        from triplecast.cli.remote import print_notifications
+
+        return Exit.DONE if print_notifications(arguments) else Exit.NOTHING
     if not arguments.follow and not (arguments.folder / DATABASE).exists():
         raise InputError(
             f"no outbox in {arguments.folder}",
@@ -134,7 +142,9 @@ def texts(
         yield from outbox.json_lines(place, *wanted, definitions)
     else:
         for each in outbox.notifications(place, None, *wanted, definitions):
-            yield each.cursor, printable(notification_line(each)) + "\n"
+            firsts = each.recorded.firsts()
+            line = describe_notification(each.sequence, each.publication, each.version, each.subscription, firsts)
+            yield each.cursor, printable(line) + "\n"
 
 
 def reject_row(rejected: Rejected) -> Row:
@@ -157,8 +167,3 @@ def undecided_row(pair: UndecidedPair) -> Row:
         f"{pair.position}  {describe_undecided(f'{pair.publication} v{pair.version}', pair.subscription, pair.reason)}"
     )
     return pair.position, row, line
-
-
-def notification_line(notification: Notification) -> str:
-    shown = f"{notification.publication} v{notification.version}  {describe_answer(notification.recorded)}"
-    return f"{notification.sequence}  {printable_name(notification.subscription)}  {shown}"

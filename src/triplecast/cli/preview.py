@@ -103,4 +103,4 @@ def _print(summary: dict[str, object], examples: list[OfflineMatch]) -> None:
     if not examples:
         print("note: nothing matched; `triplecast explain DOCUMENT SUBSCRIPTION` shows where a document fails")
     for match in examples:
-        print_text(f"  {match.publication}  {describe_answer(match.recorded)}")
+        print_text(f"  {match.publication}  {describe_answer(match.recorded.firsts())}")

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import absolute_iri, add_cutting, check_publications, is_new_journal
 from triplecast.cli.operators import add_operators, add_schedule, say_faults
+from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
 from triplecast.cli.terminal import (
     Exit,
     count_of,
-    describe_answer,
+    describe_match,
     describe_reject,
     describe_undecided,
     print_json,
@@ -38,7 +39,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Publish documents in DIR, which `triplecast subscribe` and Engine.open use too, and print a line "
         "per match. What was printed is on disk: `triplecast notifications DIR` lists it.",
     )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder, which is made if it is missing")
+    parser.add_argument("folder", metavar="DIR", type=folder_or_url, help="the folder, which is made if it is missing")
     parser.add_argument(
         "files", metavar="FILE", nargs="+", type=Path, help="publish these files and folders, or - (stdin)"
     )
@@ -49,6 +50,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_operators(parser)
     add_schedule(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object per match")
+    add_service(parser)
     parser.set_defaults(run=run)
 
 
@@ -57,13 +59,20 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import cut_batches
 
-    made = is_new_journal(arguments.folder)
+    is_remote = isinstance(arguments.folder, ServiceUrl)
+    made = not is_remote and is_new_journal(arguments.folder)
     check_publications(arguments.files)
     documents = read_documents(arguments.files, arguments.dataset, split=arguments.split)
     if arguments.graph is not None:
         documents = iter([name_document(list(documents), arguments.graph)])
     documents = chain([*islice(documents, 1)], documents)  # wrong paths are refused before a folder is made
     said = _Said(arguments.json)
+    if is_remote:
+        from triplecast.cli.remote import publish
+
+        for outcome in publish(arguments, documents):
+            said.add_counts(*outcome) if isinstance(outcome, tuple) else said.add_reject(outcome)
+        return said.end()
     instead = "it is a run: move the files into its inbox; or a server: put them to its /documents"
     with open_engine(arguments.folder, arguments.schedule, instead) as engine:
         if made:
@@ -127,12 +136,20 @@ class _Said:
         for pair in (*receipt.undecided, *receipt.pending):
             say(describe_undecided(pair.publication, pair.subscription, pair.reason))
         accepted = sum(each.outcome == "accepted" for each in receipt.publications)
+        unchanged, removed = len(receipt.publications) - accepted, len(receipt.removals)
+        counts = len(receipt.matches), len(receipt.undecided), len(receipt.pending)
+        self.add_counts(accepted, unchanged, removed, *counts)
+
+    def add_counts(
+        self, accepted: int, unchanged: int, removed: int, matches: int, undecided: int, pending: int
+    ) -> None:
+        """Those of a document whose matches are printed elsewhere."""
         self._accepted += accepted
-        self._unchanged += len(receipt.publications) - accepted
-        self._removed += len(receipt.removals)
-        self._matches += len(receipt.matches)
-        self._undecided += len(receipt.undecided)
-        self._pending += len(receipt.pending)
+        self._unchanged += unchanged
+        self._removed += removed
+        self._matches += matches
+        self._undecided += undecided
+        self._pending += pending
 
     def add_reject(self, reject: Reject) -> None:
         self._rejects += 1
@@ -159,5 +176,4 @@ def print_match(match: Match, as_json: bool) -> None:
         row = {"publication": match.publication, "version": match.version, "subscription": match.subscription}
         print_json(row | {"change": match.change, "id": match.notification} | match.recorded.row())
     else:
-        name = printable_name(match.subscription)
-        print_text(f"{match.publication} v{match.version}  {name}  {describe_answer(match.recorded)}")
+        print_text(describe_match(match.publication, match.version, match.subscription, match.recorded.firsts()))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.inputs import has_journal
+from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
 from triplecast.cli.terminal import Exit, print_text, table
 from triplecast.errors import InputError
 
@@ -26,7 +28,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "graph. Nothing is changed.",
     )
     parser.add_argument(
-        "folder", metavar="DIR", type=Path, help="the folder of a run, of `triplecast publish` or of Engine.open"
+        "folder",
+        metavar="DIR",
+        type=folder_or_url,
+        help="the folder of a run, of `triplecast publish` or of Engine.open",
     )
     parser.add_argument("query", metavar="QUERY", help="a file, - (stdin), or the text of the query")
     parser.add_argument(
@@ -38,10 +43,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--entailment", choices=["taxonomy", "rdfs"], help="query what the folder's taxonomy entails too"
     )
     parser.add_argument("--steps", metavar="N", type=int, help="the most steps that the query may take")
+    add_service(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if isinstance(arguments.folder, ServiceUrl):
+        return _ask_service(arguments, arguments.folder)
     from triplecast.journal import JournalFile, read_clock, system_clock, time_text
     from triplecast.repository import QUERY_STEPS, Repository, query_store
 
@@ -57,6 +65,18 @@ def run(arguments: argparse.Namespace) -> int:
         store, taxonomy = repository.follow(), repository.taxonomy
         now = time_text(read_clock(system_clock))
         answer = query_store(store, text, arguments.language or language, steps, now, arguments.entailment, taxonomy)
+    _write(answer, arguments.form)
+    return Exit.DONE if answer.matched else Exit.NOTHING
+
+
+def _ask_service(arguments: argparse.Namespace, url: ServiceUrl) -> int:
+    from triplecast.local import HttpProvider
+
+    text, language = _read_query(arguments.query)
+    if (arguments.language or language) != "sparql" or arguments.entailment or arguments.steps is not None:
+        raise InputError("a service answers SPARQL alone, within limits of its own", "leave the other options out")
+    with closing(HttpProvider(url, arguments.token)) as service:
+        answer = service.query(text)
     _write(answer, arguments.form)
     return Exit.DONE if answer.matched else Exit.NOTHING
 

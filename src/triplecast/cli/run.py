@@ -54,7 +54,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=[],
         help="register the subscriptions of these files and folders (default: leave those of the folder as they are)",
     )
-    parser.add_argument("--inbox", metavar="DIR", type=Path, help="watch this folder for documents")
+    parser.add_argument(
+        "--inbox", metavar="DIR", help="watch this folder, or address as s3://BUCKET/PREFIX, for documents"
+    )
     parser.add_argument(
         "--kafka", metavar="BROKERS", help="read or write topics of the Kafka at HOST:PORT[,HOST:PORT…]"
     )
@@ -65,6 +67,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument(
         "--master", metavar="URL", help="match on the Spark cluster of this master (default: on this machine)"
+    )
+    parser.add_argument(
+        "--snapshots",
+        metavar="ADDRESS",
+        help="share the index with the cluster's machines in this folder or at this address, as s3://BUCKET/PREFIX "
+        "(default: they read the output folder)",
     )
     parser.add_argument(
         "--output", metavar="DIR", type=Path, required=True, help="keep journal, index and outbox in this folder"
@@ -87,7 +95,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.inbox is not None and arguments.output.resolve() == arguments.inbox.resolve():
+    if arguments.inbox is not None and arguments.output.resolve() == Path(arguments.inbox).resolve():
         raise InputError(f"inbox and output are one folder, {arguments.inbox}", "name another one with --output")
     is_new_journal(arguments.output)
     say_faults()
@@ -103,6 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.master,
         arguments.partition,
         arguments.shards,
+        arguments.snapshots,
     )
     if arguments.json:
         print_json(summary_row(summary))
@@ -143,6 +152,7 @@ def run_pipeline(
     master: str | None = None,
     partition: str = PARTITIONS[0],
     shards: int = 1,
+    snapshots: str | None = None,
 ) -> Summary:
     """Run until done or interrupted; SIGINT and SIGTERM end the run in order."""
     from triplecast.pipeline.report import Caller
@@ -174,6 +184,7 @@ def run_pipeline(
         master=master,
         partition=partition,
         shards=shards,
+        snapshots=snapshots,
     )
     progress.clear()
     return summary

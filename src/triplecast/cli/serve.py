@@ -16,7 +16,7 @@ from triplecast.errors import InputError
 from triplecast.model.extras import how_to_install
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client")
-SCOPES = ("publish", "subscribe", "read", "admin")
+SCOPES = ("publish", "subscribe", "read", "taxonomy", "admin")
 HOST, PORT = "127.0.0.1", 8000
 
 
@@ -46,6 +46,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=_given("NAME", "").split(),
         help="names by which clients call this server; default: with tokens any, else localhost",
     )
+    parser.add_argument(
+        "--public-url",
+        metavar="URL",
+        default=_given("PUBLIC_URL", ""),
+        help="the address under which the hubs of feeds reach this server: those that have one send what is new",
+    )
     add_delivery(parser)
     add_operators(parser)
     parser.set_defaults(run=run)
@@ -67,6 +73,7 @@ def _given(name: str, default: str) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     _need_service()
+    from triplecast.egress import read_url
     from triplecast.service.server import serve
     from triplecast.service.settings import ServiceSettings, is_loopback
     from triplecast.service.tokens import read_tokens
@@ -78,7 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
         found = f"{arguments.host} can be reached from other machines, and nobody would be asked who they are"
         raise InputError(found, "make a token with `triplecast token FILE`, and name FILE with --token-file")
     rules, mail = read_rules(arguments)
-    settings = ServiceSettings(tokens=tokens, egress=rules, mail=mail)
+    public_url = read_url(arguments.public_url) and arguments.public_url if arguments.public_url else ""
+    settings = ServiceSettings(tokens=tokens, egress=rules, mail=mail, public_url=public_url)
     if arguments.name or tokens is not None:
         settings = replace(settings, hosts=frozenset(name.lower() for name in arguments.name))
     if is_new_journal(arguments.folder):

@@ -6,12 +6,14 @@ They work while a run is live, through its control socket, and between runs.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triplecast.cli.inputs import has_journal, is_new_journal, say_unknown
 from triplecast.cli.operators import add_operators, say_faults
+from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
 from triplecast.cli.terminal import Exit, clip, count_of, print_json, print_text, say
 from triplecast.errors import InputError
 from triplecast.model.printable import printable_name
@@ -19,11 +21,14 @@ from triplecast.model.subscription import CHANGED, INITIAL, NOTIFY, PUBLICATION,
 
 if TYPE_CHECKING:
     from triplecast.model.subscription import Subscription
+    from triplecast.registry.control_client import Ask
     from triplecast.registry.lines import LoadedSubscriptions
 
 AT_ONCE = 1000
 CHARACTERS_AT_ONCE = 1 << 20
 """Subscriptions, and characters of their fields, that one request registers in one step."""
+REMOTE = ("subscribe", "unsubscribe", "subscriptions")
+"""Commands that a service answers too."""
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -104,12 +109,29 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
 
 
+@contextmanager
+def _asked(arguments: argparse.Namespace, open_folder: Callable[[Path], AbstractContextManager[Ask]]) -> Iterator[Ask]:
+    """What answers requests about the folder, or at the service."""
+    if isinstance(arguments.folder, ServiceUrl):
+        from triplecast.cli.remote import open_service
+
+        with open_service(arguments) as ask:
+            yield ask
+    else:
+        with open_folder(arguments.folder) as ask:
+            yield ask
+
+
 def _command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, run: Any, summary: str, text: str
 ) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, help=summary, description=text)
-    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder of a run or of Engine.open")
+    is_remote = name in REMOTE
+    kind = folder_or_url if is_remote else Path
+    parser.add_argument("folder", metavar="DIR", type=kind, help="the folder of a run or of Engine.open")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    if is_remote:
+        add_service(parser)
     parser.set_defaults(run=run)
     return parser
 
@@ -121,7 +143,7 @@ def subscribe(arguments: argparse.Namespace) -> int:
 
     if not arguments.files and arguments.words is None:
         raise InputError("there is nothing to subscribe to", "name files, or give --words")
-    made = is_new_journal(arguments.folder)
+    made = not isinstance(arguments.folder, ServiceUrl) and is_new_journal(arguments.folder)
     loaded = load_subscriptions(arguments.files) if arguments.words is None else _of_words(arguments)
     say_faults()
     if loaded.ignored:
@@ -132,7 +154,7 @@ def subscribe(arguments: argparse.Namespace) -> int:
         raise InputError(f"--id names one subscription, and there are {len(loaded.subscriptions)}", "leave it out")
     lease = read_time(arguments.lease)
     registered, refused = 0, len(loaded.faults)
-    with open_requests(arguments.folder) as ask:
+    with _asked(arguments, open_requests) as ask:
         if made:
             say(f"{arguments.folder} held no journal: a new one is made there")
         places = iter(loaded.places)
@@ -219,7 +241,7 @@ def unsubscribe(arguments: argparse.Namespace) -> int:
     _check_folder(arguments.folder)
     if (arguments.id is None) == (arguments.owner is None):
         raise InputError("one subscription is cancelled, or all of an owner", "give its ID, or --owner alone")
-    with open_requests(arguments.folder) as ask:
+    with _asked(arguments, open_requests) as ask:
         if arguments.owner is not None:
             return _say_ended(arguments, ask({"request": "unsubscribe", "owner": arguments.owner}))
         answer = ask({"request": "unsubscribe", "id": arguments.id, "ticket": arguments.ticket})
@@ -261,7 +283,7 @@ def subscriptions(arguments: argparse.Namespace) -> int:
     _check_folder(arguments.folder)
     after: Any = 0
     listed = 0
-    with open_reading(arguments.folder) as ask:
+    with _asked(arguments, open_reading) as ask:
         while after is not None:
             answer: Any = ask({"request": "list", "owner": arguments.owner, "after": after})
             listed += len(answer["subscriptions"])
@@ -300,6 +322,6 @@ def status(arguments: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-def _check_folder(folder: Path) -> None:
-    if not has_journal(folder):
+def _check_folder(folder: Path | ServiceUrl) -> None:
+    if not isinstance(folder, ServiceUrl) and not has_journal(folder):
         raise InputError(f"{folder} holds no journal", "name the folder of a run or of Engine.open")

@@ -1,57 +1,102 @@
-"""`triplecast taxonomy`: give a folder a taxonomy, or show the one that holds."""
+"""`triplecast taxonomy` and `schema`: give a folder a taxonomy, or its rules a schema; or show the one that holds."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import has_journal, is_new_journal, load_taxonomy
+from triplecast.cli.inputs import has_journal, is_new_journal, load_schema, load_taxonomy
 from triplecast.cli.publish import open_engine, print_match
 from triplecast.cli.terminal import Exit, print_json, print_text
 from triplecast.errors import InputError
 
+if TYPE_CHECKING:
+    from triplecast.engine import Engine, LoadedSchema, LoadedTaxonomy
+    from triplecast.journal import JournalFile
+
+_TAXONOMY = ("subclasses", "subproperties", "broader", "types")
+_SCHEMA = ("classes", "properties", "set_valued", "strong")
+
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "taxonomy",
-        help="load or show the taxonomy of a folder",
-        description="Replace the taxonomy of DIR by that of the files given, for publications from then on, and print "
-        "what that changes in repository scope. Without files, print the one that holds.",
-    )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder of `triplecast publish` or of Engine.open")
-    parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="documents; folders are searched")
+    for name, run, what, effect in (
+        ("schema", run_schema, "the schema that rules are read with", "rules registered from then on are read with it"),
+        (
+            "taxonomy",
+            run_taxonomy,
+            "the taxonomy of a folder",
+            "for publications from then on; print what that changes",
+        ),
+    ):
+        text = (
+            f"Replace the {name} of DIR by that of the files given: {effect}. Without files, print the one that holds."
+        )
+        parser = commands.add_parser(name, help=f"load or show {what}", description=text)
+        folder = "the folder of `triplecast publish` or of Engine.open"
+        parser.add_argument("folder", metavar="DIR", type=Path, help=folder)
+        parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="documents; folders are searched")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+        parser.set_defaults(run=run)
     parser.add_argument("--broader", action="store_true", help="take skos:broader too, as an order of classes")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    from triplecast.journal import JournalFile
+def run_taxonomy(arguments: argparse.Namespace) -> int:
+    if not arguments.files:
+        return _show(arguments, _taxonomy_row)
+    lines = load_taxonomy(arguments.files, arguments.broader).lines
+    with _open(arguments, "a run takes --taxonomy; put it to the /taxonomy of a server") as engine:
+        loaded = engine.load_taxonomy(lines, "application/n-triples", arguments.broader)
+        _say_loaded(loaded, _TAXONOMY, arguments.json)
+        for match in loaded.matches:
+            print_match(match, arguments.json)
+    return Exit.PARTLY if loaded.undecided else Exit.DONE
+
+
+def run_schema(arguments: argparse.Namespace) -> int:
+    if not arguments.files:
+        return _show(arguments, lambda journal: {"schema": journal.schema().lines.decode()})
+    lines = load_schema(arguments.files).lines
+    with _open(arguments, "end that process, load it and start it again") as engine:
+        _say_loaded(engine.load_schema(lines, "application/n-triples"), _SCHEMA, arguments.json)
+    return Exit.DONE
+
+
+def _open(arguments: argparse.Namespace, instead: str) -> AbstractContextManager[Engine]:
     from triplecast.model.operators import SCHEDULE
 
-    if arguments.files:
-        taxonomy = load_taxonomy(arguments.files, arguments.broader)
-        is_new_journal(arguments.folder)
-        instead = "a run takes --taxonomy; end a server, load it and start the server again"
-        with open_engine(arguments.folder, SCHEDULE, instead) as engine:
-            loaded = engine.load_taxonomy(taxonomy.lines, "application/n-triples", arguments.broader)
-            counts = {name: getattr(loaded, name) for name in ("subclasses", "subproperties", "broader", "types")}
-            if arguments.json:
-                print_json({"position": loaded.position, **counts})
-            else:
-                said = ", ".join(f"{count} {name}" for name, count in counts.items())
-                print_text(f"position {loaded.position}: {said}")
-            for match in loaded.matches:
-                print_match(match, arguments.json)
-        return Exit.PARTLY if loaded.undecided else Exit.DONE
+    is_new_journal(arguments.folder)
+    return open_engine(arguments.folder, SCHEDULE, instead)
+
+
+def _say_loaded(loaded: LoadedTaxonomy | LoadedSchema, names: Sequence[str], as_json: bool) -> None:
+    counts = {name: getattr(loaded, name) for name in names}
+    if as_json:
+        print_json({"position": loaded.position, **counts})
+    else:
+        said = ", ".join(f"{count} {name.replace('_', '-')}" for name, count in counts.items())
+        print_text(f"position {loaded.position}: {said}")
+
+
+def _show(arguments: argparse.Namespace, read: Callable[[JournalFile], Mapping[str, object]]) -> int:
+    """Print what holds: lines first of what `read` gives."""
+    from triplecast.journal import JournalFile
+
     if not has_journal(arguments.folder):
         raise InputError(f"{arguments.folder} holds no journal", "name the folder of a run or of Engine.open")
     with JournalFile.read_only(arguments.folder) as journal:
-        head = journal.head()
-        taxonomy = journal.taxonomies(head, head).before(head + 1)
-    lines = taxonomy.lines.decode()
+        row = read(journal)
+    lines = str(next(iter(row.values())))
     if arguments.json:
-        print_json({"taxonomy": lines, "broader": taxonomy.broader})
+        print_json(row)
     elif lines:
         print_text(lines.rstrip("\n"))
     return Exit.DONE if lines else Exit.NOTHING
+
+
+def _taxonomy_row(journal: JournalFile) -> dict[str, object]:
+    head = journal.head()
+    taxonomy = journal.taxonomies(head, head).before(head + 1)
+    return {"taxonomy": taxonomy.lines.decode(), "broader": taxonomy.broader}

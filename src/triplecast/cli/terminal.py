@@ -5,13 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from triplecast.model.printable import json_line, printable, printable_name
 from triplecast.model.publication import Reject
-
-if TYPE_CHECKING:
-    from triplecast.results import Recorded
 
 
 def say(text: str) -> None:
@@ -53,9 +49,19 @@ def describe_undecided(graph: str, name: str, reason: str) -> str:
     return f"undecided {graph} {printable_name(name)}: {reason}"
 
 
-def describe_answer(recorded: Recorded) -> str:
+def describe_answer(firsts: Iterable[tuple[str, int]]) -> str:
     """The first solution, of those added and of those removed, cut at a terminal, and how many more there are."""
-    return "  ".join(clip(line) + (f" (+{more} more)" if more else "") for line, more in recorded.firsts())
+    return "  ".join(clip(line) + (f" (+{more} more)" if more else "") for line, more in firsts)
+
+
+def describe_match(publication: str, version: int, subscription: str, firsts: Iterable[tuple[str, int]]) -> str:
+    return f"{publication} v{version}  {printable_name(subscription)}  {describe_answer(firsts)}"
+
+
+def describe_notification(
+    sequence: int, publication: str, version: int, subscription: str, firsts: Iterable[tuple[str, int]]
+) -> str:
+    return f"{sequence}  {printable_name(subscription)}  {publication} v{version}  {describe_answer(firsts)}"
 
 
 def count_of(number: int, noun: str, plural: str = "") -> str:

@@ -143,10 +143,10 @@ def _solutions(answer: Mapping[str, Any] | None) -> list[Solution]:
 
 
 def _solution(bindings: Mapping[str, Mapping[str, str]]) -> Solution:
-    return {name: _term(told) for name, told in bindings.items()}
+    return {name: term_of(told) for name, told in bindings.items()}
 
 
-def _term(told: Mapping[str, str]) -> Term:
+def term_of(told: Mapping[str, str]) -> Term:
     if told["type"] == "uri":
         return NamedNode(told["value"])
     if told["type"] == "bnode":

@@ -63,8 +63,14 @@ class AsyncClient:
     async def renew(self, id: str, ticket: str | None = None, until: Lease = None) -> str | None:
         return await self._ask(calls.renew(id, ticket, until))
 
-    async def unsubscribe(self, id: str, ticket: str | None = None) -> None:
-        await self._ask(calls.unsubscribe(id, ticket))
+    async def unsubscribe(self, id: str, ticket: str | None = None) -> int:
+        return await self._ask(calls.unsubscribe(id, ticket))
+
+    async def subscriptions(self, owner: str | None = None, after: int | None = 0) -> AsyncIterator[RemoteSubscription]:
+        while after is not None:
+            page, after = await self._ask(calls.subscriptions(owner, after))
+            for each in page:
+                yield each
 
     async def query(self, text: str) -> RemoteAnswer:
         return await self._ask(calls.query(text))

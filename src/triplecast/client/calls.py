@@ -121,8 +121,13 @@ def renew(id: str, ticket: str | None, until: Lease) -> ServiceCall[str | None]:
     )
 
 
-def unsubscribe(id: str, ticket: str | None) -> ServiceCall[None]:
-    return ServiceCall("DELETE", _place(id), lambda _: None, {}, _ticket(ticket))
+def unsubscribe(id: str, ticket: str | None) -> ServiceCall[int]:
+    return ServiceCall("DELETE", _place(id), lambda response: int(response.json()["position"]), {}, _ticket(ticket))
+
+
+def subscriptions(owner: str | None, after: int) -> ServiceCall[tuple[list[RemoteSubscription], int | None]]:
+    """A page, and where the next one begins."""
+    return ServiceCall("GET", "/subscriptions", _subscriptions, _given({"owner": owner, "after": after}))
 
 
 def query(text: str) -> ServiceCall[RemoteAnswer]:
@@ -149,7 +154,7 @@ def check(response: httpx.Response) -> httpx.Response:
     what = ": ".join(str(told[name]) for name in ("title", "detail") if told.get(name))
     after = response.headers.get("Retry-After", "")
     seconds = float(after) if after.isdecimal() else None
-    raise ServiceRefused(response.status_code, what or response.reason_phrase, str(told.get("mend", "")), seconds)
+    raise ServiceRefused(response.status_code, what or response.reason_phrase, str(told.get("mend", "")), seconds, told)
 
 
 # ---- inside ---------------------------------------------------------------------------------------------------------
@@ -191,6 +196,11 @@ def _removal(response: httpx.Response) -> RemoteReceipt | None:
 
 def _subscription(response: httpx.Response) -> RemoteSubscription:
     return RemoteSubscription.of(response.json())
+
+
+def _subscriptions(response: httpx.Response) -> tuple[list[RemoteSubscription], int | None]:
+    row = response.json()
+    return [*map(RemoteSubscription.of, row["subscriptions"])], row["after"]
 
 
 def _expires(response: httpx.Response) -> str | None:

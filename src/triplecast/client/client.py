@@ -10,7 +10,7 @@ import httpx
 
 from triplecast.client import calls
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
-from triplecast.client.calls import Lease, Reading, ServiceCall
+from triplecast.client.calls import Lease, Reading, RemotePage, ServiceCall
 from triplecast.client.following import Follower
 from triplecast.errors import ServiceRefused
 
@@ -71,8 +71,15 @@ class Client:
         """Give its lease another end, and return that."""
         return self._ask(calls.renew(id, ticket, until))
 
-    def unsubscribe(self, id: str, ticket: str | None = None) -> None:
-        self._ask(calls.unsubscribe(id, ticket))
+    def unsubscribe(self, id: str, ticket: str | None = None) -> int:
+        """Cancel it; return the journal position from which it is evaluated no more."""
+        return self._ask(calls.unsubscribe(id, ticket))
+
+    def subscriptions(self, owner: str | None = None, after: int | None = 0) -> Iterator[RemoteSubscription]:
+        """Live subscriptions, those of an owner unless the token is an administrator's, beyond registration `after`."""
+        while after is not None:
+            page, after = self._ask(calls.subscriptions(owner, after))
+            yield from page
 
     def query(self, text: str) -> RemoteAnswer:
         """Ask the current documents, as `Engine.query` does."""
@@ -86,11 +93,32 @@ class Client:
         ticket: str | None = None,
     ) -> Iterator[RemoteNotification]:
         """The notifications beyond `since` (a sequence, a cursor or a time), page by page to the last."""
-        place, has_more, reading = str(since), True, Reading(subscription, owner, ticket)
-        while has_more:
-            page = self._ask(reading.page(place))
+        for page in self.pages(since, subscription, owner, ticket):
             yield from page.notifications
+
+    def pages(
+        self,
+        since: str | int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        ticket: str | None = None,
+    ) -> Iterator[RemotePage]:
+        """The same by pages, of which the last may be empty, each with the cursor to go on from."""
+        place, has_more = str(since), True
+        while has_more:
+            page = self.page(place, subscription, owner, ticket)
+            yield page
             place, has_more = page.cursor, page.has_more
+
+    def page(
+        self,
+        since: str | int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        ticket: str | None = None,
+    ) -> RemotePage:
+        """The first page of them, and where the next one begins; since ``now`` it is empty."""
+        return self._ask(Reading(subscription, owner, ticket).page(str(since)))
 
     def follow(
         self,

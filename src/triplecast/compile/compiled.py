@@ -36,11 +36,14 @@ class CompiledSubscription(NamedTuple):
     """One object for all subscriptions that may share it, while the process caches it."""
 
 
+NOTHING_COMPILED: Mapping[int, CompiledSubscription] = MappingProxyType({})
+
+
 class SubscriptionCompiler(NamedTuple):
     """Compiles registered subscriptions that may call `operators`; those in `compiled`, by id, are not parsed again."""
 
     operators: OperatorSet = NO_OPERATORS
-    compiled: Mapping[int, CompiledSubscription] = MappingProxyType({})
+    compiled: Mapping[int, CompiledSubscription] = NOTHING_COMPILED
 
     def compile(self, registration: Registration) -> CompiledSubscription:
         """Compile one registration. Raises `QuerySyntaxError` or `QueryRefused`."""

@@ -10,7 +10,7 @@ from itertools import count
 from threading import RLock
 
 from triplecast.delivery.attempt import DELIVERED, FAILED, GONE, REFUSED, Attempt, AttemptOutcome
-from triplecast.delivery.hearing import TargetIndex, ended
+from triplecast.delivery.hearing import TargetIndex
 from triplecast.delivery.ledger import Ledger
 from triplecast.delivery.live import SET_BACK, DeliveryLag, Live, buried, is_exhausted, lag_of
 from triplecast.delivery.reading import MOST_QUEUED, PAGE, first, read_one, read_page
@@ -135,7 +135,7 @@ class Deliveries:
 
     def are_live(self, attempt: Attempt) -> bool:
         """Whether the registrations of these notifications are live now: asked right before an attempt."""
-        return not ended(self._journal, {each.registration for each in attempt.notifications}, self._clock())
+        return not self._journal.over({each.registration for each in attempt.notifications}, self._clock())
 
     def settle(self, attempt: Attempt, outcome: AttemptOutcome) -> None:
         """Take in what came of an attempt."""
@@ -358,7 +358,7 @@ class Deliveries:
         if letter is not None:
             self._ledger.forget(letter)
         if live.target.follows:
-            live.feed.drop_those(ended(self._journal, {each.registration for each in live.feed.queue}, self._clock()))
+            live.feed.drop_those(self._journal.over({each.registration for each in live.feed.queue}, self._clock()))
         else:
             self._remove(live)
 

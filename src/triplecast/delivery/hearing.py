@@ -1,8 +1,8 @@
-"""Which targets are to get a notification, and which registrations are to be delivered no more."""
+"""Which targets are to get a notification."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from triplecast.delivery.live import Live
@@ -46,15 +46,3 @@ class TargetIndex:
     def _is_from_file(self, registration: int) -> bool:
         found = self._journal.registration(registration)
         return found is not None and found.source == FILES
-
-
-def ended(journal: JournalFile, registrations: Iterable[int], now: int) -> set[int]:
-    """Those that are cancelled, or whose lease is over, whether or not the folder's writer has noted it."""
-    wanted = sorted(registrations)
-    ends = journal.lease_ends(wanted)
-    live = {
-        int(each.id)
-        for each in journal.registrations(wanted)
-        if each.removed is None and ends.get(int(each.id), now + 1) > now
-    }
-    return {*wanted} - live

@@ -5,19 +5,41 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from triplecast.incremental import AnswerChanged, EventAnswers
+import numpy as np
+
+from triplecast.incremental import AnswerChanged, EventAnswers, RowsTold
+from triplecast.kernels.differing import NONE
+from triplecast.kernels.render import join_sheets
 from triplecast.model.match import CHANGE_NUMBER, changed_bindings
 from triplecast.model.open_rows import PairReason
-from triplecast.outbox.batch import NOTHING, OutboxBatch, OutboxRow, PublicationName
+from triplecast.outbox.batch import OutboxBatch, OutboxRow
 from triplecast.telling.conditions import hold_to_conditions
 from triplecast.telling.rows import changed_text, pair_updates
 
+_ONE_SIDED = np.array(
+    [[CHANGE_NUMBER[word, by_removal] for by_removal in (False, True)] for word in ("added", "removed")], np.uint8
+)
+"""The numbers of changes, by whether rows went and whether the event is a removal."""
 
-def answers_batch(answers: Sequence[EventAnswers]) -> OutboxBatch:
+
+def answers_batch(answers: Sequence[EventAnswers | RowsTold]) -> OutboxBatch:
     """All that is told of events, in order of position."""
-    if not answers:
-        return NOTHING
-    names = {int(event.name.position): PublicationName(*event.name[:4]) for event in answers}
+    events = [each for each in answers if isinstance(each, EventAnswers)]
+    batches = [_rows_told(each) for each in answers if isinstance(each, RowsTold)]
+    return OutboxBatch.merged([_batch_of(events), *batches] if events else batches)
+
+
+def _rows_told(told: RowsTold) -> OutboxBatch:
+    rows, names = told.rows, tuple(name for name, _ in told.names.values())
+    of_event = np.array([(name.position, removal) for name, removal in told.names.values()], np.int64)
+    position, by_removal = of_event[np.searchsorted(np.array([*told.names], np.int32), rows.events)].T
+    change = _ONE_SIDED[(rows.sheets[:, 1] == NONE).view(np.uint8), by_removal]
+    sheets = join_sheets([(rows.sheets.max(axis=1), rows.offsets, rows.text)])
+    return OutboxBatch(names, np.ascontiguousarray(position), rows.registrations, change, *sheets)
+
+
+def _batch_of(answers: Sequence[EventAnswers]) -> OutboxBatch:
+    names = {event.name.position: event.name for event in answers}
     rows = [
         OutboxRow(event.name.position, each.registration, *_told(each, event.removal))
         for event in answers

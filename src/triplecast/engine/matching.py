@@ -77,6 +77,7 @@ class Matching:
                 self._registry.follow()
                 upto = self.asking.settle_stored(due, self._registry.index.snapshot)
             self.asking.set_aside(upto)
+        self._journal.let_go()
 
     def _match(self, due: MatchRange, outcome: Findings | None) -> int:
         """Match the first documents of a range; record what is decided without operators before they are called.

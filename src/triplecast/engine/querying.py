@@ -6,14 +6,15 @@ both are read again, the answers as of what was told.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from pyoxigraph import Triple
 
+from triplecast.compile.compiled import NOTHING_COMPILED, CompiledSubscription
 from triplecast.errors import InputError
-from triplecast.incremental import OWED, EventAnswers, OperatorAnswers, OwedAnswers, StandingQueries
+from triplecast.incremental import OWED, EventAnswers, OperatorAnswers, OwedAnswers, RowsTold, StandingQueries
 from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.algebra import Term
@@ -28,7 +29,15 @@ Answer: TypeAlias = list[dict[str, Term]] | bool | list[Triple]
 class Querying:
     """Answers queries over the current documents of a journal. For one thread at a time."""
 
-    def __init__(self, journal: Journal, matcher: Matcher, asker: Asker) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        matcher: Matcher,
+        asker: Asker,
+        compiled: Mapping[int, CompiledSubscription] = NOTHING_COMPILED,
+    ) -> None:
+        """`compiled`: as `StandingQueries` takes it."""
+        self._compiled = compiled
         self._journal = journal
         self._matcher = matcher
         self._asked = OperatorAnswers(journal, matcher, asker)
@@ -63,7 +72,7 @@ class Querying:
         """The calls of operators since this was made."""
         return self._asked.work
 
-    def changes(self, after: int, upto: int) -> Sequence[EventAnswers]:
+    def changes(self, after: int, upto: int) -> Sequence[EventAnswers | RowsTold]:
         """What events at positions in (`after`, `upto`] change in the answers of subscriptions of repository scope.
         Raises `StorageFault`."""
         if not self._journal.has_repository_scope:
@@ -85,7 +94,7 @@ class Querying:
         if self._repository is None or self._repository.reached > start:
             self._repository = Repository(self._journal, self._folder, self._journal.sole, start)
         self._repository.follow(start)
-        return StandingQueries(self._journal, self._repository, self._matcher, after, owed, self._asked)
+        return StandingQueries(self._journal, self._repository, self._matcher, after, owed, self._asked, self._compiled)
 
     def close(self) -> None:
         """Save the repository, while the journal is open."""

@@ -24,6 +24,7 @@ from triplecast.registry.listing import LiveSubscription, Page, read_page
 from triplecast.registry.registry import Registry
 from triplecast.registry.requests import Requests
 from triplecast.repository import QueryAnswer
+from triplecast.taxonomy import Taxonomy
 
 
 class DocumentState(NamedTuple):
@@ -127,6 +128,12 @@ class Serving:
             state = self.state(graph)
             found = self._journal.documents_of([graph]).get(graph)
         return None if state is None or found is None else (state, found)
+
+    def taxonomy(self) -> Taxonomy:
+        """That which the next publication is matched with."""
+        self._opened.check()
+        head = self._journal.head()
+        return self._journal.taxonomies(head, head).before(head + 1)
 
     def parse(self, document: Document) -> ParsedDocument:
         """What a document would be published as."""

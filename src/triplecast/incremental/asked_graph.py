@@ -182,5 +182,5 @@ class AskedGraph:
             return None
         if event not in self._sought:
             with self.store.since(held) as changes:
-                self._sought[event] = self.filed.find(self.store, changes)[0] if held.size else NOT_CONCERNED
+                self._sought[event] = self.filed.find(self.store, changes)[0][0] if held.size else NOT_CONCERNED
         return self._sought[event]

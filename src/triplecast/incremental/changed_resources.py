@@ -148,7 +148,7 @@ class ChangedResources:
             reached = neighbours(group.graph, group.constants, group.node, keys, store, KEYS_AT_ONCE)
             if reached is None:
                 return None
-            around += reached.keys
+            around.append(reached.keys)
             for event in reached.beyond:
                 possible[event].update(dict.fromkeys(group.members, names[event]))
         views = store.view(distinct(np.concatenate(around)), ROWS_AT_ONCE)

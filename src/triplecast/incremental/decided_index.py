@@ -8,10 +8,13 @@ from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triplecast.compile.compiled import CompiledSubscription, SubscriptionCompiler
 from triplecast.index import IndexWriter
-from triplecast.kernels.differing import Rows, differing_rows
+from triplecast.kernels.changed import TOO_MANY, UNSAID
+from triplecast.kernels.differing import NONE, Rows, differing_answers
+from triplecast.kernels.layout import I32, I64, U8
 from triplecast.kernels.views import Views
 from triplecast.match import Matcher
 from triplecast.match.answer_limit import only_rows
@@ -20,6 +23,7 @@ from triplecast.model.match import MatchedBatch, MatchRows, MatchStats
 from triplecast.model.open_rows import NO_OPEN_ROWS
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.repository.store import Store
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -28,6 +32,7 @@ _NOW = Position(1 << 61)
 _ENDED = Position(_NOW - 1)
 _ANY = Subscription("query", "ASK {}")
 _UPDATED_AT_ONCE = 100_000
+_LEAST = 64
 
 
 class RowsChanged(NamedTuple):
@@ -37,11 +42,47 @@ class RowsChanged(NamedTuple):
     after: bytes
 
 
+class AnswersChanged(NamedTuple, Generic[Key]):
+    """Answers that differ, by event and query, as sheets: each says ``text[offsets[sheet]:offsets[sheet + 1]]``."""
+
+    events: list[int]
+    keys: list[Key]
+    sheets: I32
+    """[n, 2] the sheet before the event and that after it, `NONE` for none."""
+    offsets: I64
+    text: U8
+
+    def at(self, place: int) -> RowsChanged:
+        return RowsChanged(*map(self._text, self.sheets[place].tolist()))
+
+    def _text(self, sheet: int) -> bytes:
+        return b"" if sheet == NONE else self.text[self.offsets[sheet] : self.offsets[sheet + 1]].tobytes()
+
+
+class PlainRows(NamedTuple):
+    """Answers that gain rows or lose some, and are told as the index has them, by event and registration: in sheets as
+    `AnswersChanged` has them, one of two."""
+
+    events: I32
+    registrations: I64
+    sheets: I32
+    offsets: I64
+    text: U8
+
+    def only(self, kept: NDArray[np.bool_]) -> PlainRows:
+        return PlainRows(self.events[kept], self.registrations[kept], self.sheets[kept], self.offsets, self.text)
+
+    def answers(self) -> AnswersChanged[int]:
+        columns = self.events.tolist(), self.registrations.tolist()
+        return AnswersChanged(*columns, self.sheets, self.offsets, self.text)
+
+
 class QueriesChanged(NamedTuple, Generic[Key]):
     """Which queries events concern, in order of events."""
 
-    changed: list[tuple[int, Key, RowsChanged]]
-    """The rows differ."""
+    plain: list[PlainRows]
+    changed: list[AnswersChanged[Key]]
+    """Others of which the rows differ."""
     beyond: list[tuple[int, Key]]
     """There are more rows than are told."""
 
@@ -68,13 +109,19 @@ class DecidedIndex(Generic[Key]):
         self._written: dict[int, Subscription] = {}
         """Of those that are coming."""
         self._ended: list[int] = []
+        self._plain: I64 = np.full(_LEAST, NONE, np.int64)
+        """By number the registration of which the rows are told as they are; `NONE` for others."""
 
     def __contains__(self, key: Key) -> bool:
         return key in self._numbers
 
-    def add(self, key: Key, compiled: CompiledSubscription, written: Subscription = _ANY) -> None:
-        """`written`: what a query was compiled of whose rows the index does not have as they are."""
+    def add(self, key: Key, compiled: CompiledSubscription, written: Subscription = _ANY, plain: int = NONE) -> None:
+        """`written`: what a query was compiled of whose rows the index does not have as they are; `plain`: under which
+        registration they are told as they are. Registrations come in order."""
         self._last += 1
+        if self._last >= len(self._plain):
+            self._plain = np.concatenate([self._plain, np.full(len(self._plain), NONE, np.int64)])
+        self._plain[self._last] = plain
         self._numbers[key] = self._last
         self._keys[self._last] = key
         self._coming[self._last] = compiled
@@ -87,13 +134,32 @@ class DecidedIndex(Generic[Key]):
         number = self._numbers.pop(key)
         del self._keys[number]
         self._written.pop(number, None)
+        self._plain[number] = NONE
         if self._coming.pop(number, None) is None:
             self._ended.append(number)
 
-    def changed(self, views: Views) -> QueriesChanged[Key]:
-        """The queries that differ between the two views of each event, as `view_subjects` makes them."""
+    def changed(self, store: Store, keys: I64, most: int) -> QueriesChanged[Key] | None:
+        """The queries that differ between all triples of subjects before an event and after it, by `keys` as
+        `Store.view` takes them; None where that gives None."""
         self._update()
-        found = QueriesChanged[Key]([], [])
+        found = QueriesChanged[Key]([], [], [])
+        if not self._keys:
+            return found
+        for segment in self._index.snapshot().segments:
+            found_here = self._matcher.changed_at_once(segment, store.changed, keys, most)
+            state, events, members, sheets, offsets, text = found_here
+            if state == TOO_MANY:
+                return None
+            if state == UNSAID:
+                return self._changed_in_pieces(store, keys, most)
+            self._note(found, events, segment.tables.registrations[members], sheets, offsets, text)
+        return found
+
+    def _changed_in_pieces(self, store: Store, keys: I64, most: int) -> QueriesChanged[Key] | None:
+        views = store.view(keys, most)
+        if views is None:
+            return None
+        found = QueriesChanged[Key]([], [], [])
         before: MatchRows | None = None
         for first, matched in self._match(views):
             found.beyond.extend(
@@ -109,7 +175,7 @@ class DecidedIndex(Generic[Key]):
                 before = only_rows(rows, rows.publication == last)
                 before = before._replace(publication=np.zeros_like(before.publication))
                 rows = only_rows(rows, rows.publication < last)
-            self._compare(first, rows, found)
+            self._note(found, *differing_answers(Rows(rows.publication + np.int32(first), *rows[1:])))
         return found
 
     def found_after(self, views: Views) -> QueriesFound[Key]:
@@ -133,18 +199,23 @@ class DecidedIndex(Generic[Key]):
         states = _states(1 << many.bit_length())[:many]
         return self._matcher.match_views(self._index.snapshot(), views, states)
 
-    def _compare(self, first: int, rows: MatchRows, found: QueriesChanged[Key]) -> None:
-        """Compare the states of events, where publication 0 of the rows is state number `first`, or a later one of
-        those before an event."""
-        publication = rows.publication + np.int32(first)
-        pairs = differing_rows(Rows(publication, *rows[1:]))
-        some = pairs.max(axis=1) if len(pairs) else pairs[:, 0]
-        numbers, events, text = rows.registration[some].tolist(), (publication[some] >> 1).tolist(), rows.text.tobytes()
-        starts = [*rows.offsets[rows.sheet].tolist(), 0]
-        ends = [*rows.offsets[rows.sheet + 1].tolist(), 0]  # the last is of the row `NONE`
-        for event, number, (before, after) in zip(events, numbers, pairs.tolist(), strict=True):
-            changed = RowsChanged(text[starts[before] : ends[before]], text[starts[after] : ends[after]])
-            found.changed.append((event, self._keys[number], changed))
+    def _note(self, found: QueriesChanged[Key], events: I32, numbers: I64, sheets: I32, offsets: I64, text: U8) -> None:
+        """Note answers that differ of the queries with some numbers, but for those that have ended."""
+        plain = self._plain[numbers]
+        told = plain != NONE
+        if told.any():
+            told &= sheets.min(axis=1) == NONE
+            found.plain.append(PlainRows(events, plain, sheets, offsets, text).only(told))
+            if told.all():
+                return
+            numbers, events, sheets = numbers[~told], events[~told], sheets[~told]
+        known = [*map(self._keys.get, numbers.tolist())]
+        keys = [key for key in known if key is not None]
+        if len(keys) < len(known):
+            lives = np.array([key is not None for key in known], np.bool_)
+            events, sheets = events[lives], sheets[lives]
+        if keys:
+            found.changed.append(AnswersChanged(events.tolist(), keys, sheets, offsets, text))
 
     def _update(self) -> None:
         if self._coming or self._ended:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from triplecast.evaluate.budget import Budget, BudgetExceeded
 from triplecast.incremental.asked_graph import MOST_HELD
 from triplecast.incremental.changed_resources import MOST_REACHED
-from triplecast.incremental.decided_index import rows_of
+from triplecast.incremental.decided_index import PlainRows, rows_of
 from triplecast.incremental.difference import AnswerChange, AnswerRow, change_text, rows_among
+from triplecast.journal import JournalFile
 from triplecast.model.algebra import Expression, Query, from_ntriples
+from triplecast.model.events import Event, Removal
 from triplecast.model.match import TOO_LONG
-from triplecast.model.publication import Publication
+from triplecast.model.publication import TAXONOMY, Publication
+from triplecast.outbox.batch import PublicationName
 from triplecast.repository.held import HELD_TRIPLES
 from triplecast.repository.stored_graphs import Source
 from triplecast.taxonomy import EntailmentTooLarge
@@ -49,11 +52,32 @@ Decided: TypeAlias = tuple[list[AnswerChanged], list[AnswerUndecided]]
 class EventAnswers(NamedTuple):
     """What one event did to all answers, by registration."""
 
-    name: Publication
-    """What notifications call it: the version that came or went, or the repository as a subscription found it."""
+    name: PublicationName
+    """The version that came or went, or the repository as a subscription found it."""
     removal: bool
     changed: Sequence[AnswerChanged]
     undecided: Sequence[AnswerUndecided]
+
+
+class RowsTold(NamedTuple):
+    """What events of a run did to answers of which the index has the rows; `EventAnswers` say nothing of them."""
+
+    rows: PlainRows
+    names: Mapping[int, tuple[PublicationName, bool]]
+    """As `EventAnswers` calls the events, by their number in the run, ascending."""
+
+
+def name_of(event: Event, journal: JournalFile) -> tuple[PublicationName, bool]:
+    """What notifications call an event, and whether it is a removal."""
+    if isinstance(event, Publication):
+        return PublicationName(*event[:4]), False
+    if isinstance(event, Removal):
+        return PublicationName(event.position, event.graph, event.version, event.removed_at), True
+    return name_at(event.position, TAXONOMY, event.position, journal), False
+
+
+def name_at(position: int, name: str, version: int, journal: JournalFile) -> PublicationName:
+    return PublicationName(position, name, version, journal.written_at(position))
 
 
 def rows_text(rows: Counter[tuple[tuple[str, str], ...]]) -> bytes:

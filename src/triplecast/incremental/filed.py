@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triplecast.compile.compiled import CompiledSubscription
 from triplecast.incremental.compiled import StandingQuery, StandingStar, as_asked
-from triplecast.incremental.decided_index import DecidedIndex, QueriesChanged, RowsChanged, rows_of
+from triplecast.incremental.decided_index import DecidedIndex, PlainRows, QueriesChanged, RowsChanged, rows_of
 from triplecast.incremental.neighbours import JoinGraph, neighbours
 from triplecast.incremental.restriction import Seeds
-from triplecast.kernels.layout import I64
+from triplecast.kernels.differing import NONE
+from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.timeline import distinct, touched_subjects
 from triplecast.kernels.triples import NOWHERE
 from triplecast.match import Matcher
@@ -30,13 +31,13 @@ from triplecast.repository.store import Store, TripleSource, id_of
 
 StarKey: TypeAlias = bytes
 """`StandingStar.key`"""
-_Owner: TypeAlias = "_StarOf | _NodeOf"
+_Owner: TypeAlias = "_StarOf | _GroupNode"
 
 
 class Concerned(NamedTuple):
     """What an event concerns, by registration."""
 
-    rows: Mapping[int, RowsChanged]
+    rows: dict[int, RowsChanged]
     """Other rows of the answer, in the neighbourhood of what changed."""
     stars: Mapping[int, Mapping[int, RowsChanged]]
     """Other rows of some of its stars, by their numbers."""
@@ -66,6 +67,14 @@ class _FoundOfEvent:
         return Concerned(self.rows, self.stars, self.unsure, self.star_rows)
 
 
+class _FoundTogether:
+    """What was found of several events."""
+
+    def __init__(self) -> None:
+        self.events: dict[int, _FoundOfEvent] = defaultdict(_FoundOfEvent)
+        self.plain: list[PlainRows] = []
+
+
 class _StarOf(NamedTuple):
     """A star of one query."""
 
@@ -73,18 +82,23 @@ class _StarOf(NamedTuple):
     number: int
 
 
-class _NodeOf(NamedTuple):
+class _Group:
+    """Queries of one join graph, which differ in constants."""
+
+    def __init__(self, graph: JoinGraph, constants: tuple[str, ...]) -> None:
+        """`constants`: of one of the queries; the predicates are those of all."""
+        self.graph = graph
+        self.constants = constants
+        self.members: set[int] = set()
+        self.nodes = [_GroupNode(self, place) for place in range(len(graph.subjects))]
+
+
+class _GroupNode:
     """A star of a group, by its place in the join graph."""
 
-    group: tuple[str, tuple[str, ...]]
-    node: int
-
-
-class _Group(NamedTuple):
-    graph: JoinGraph
-    constants: tuple[str, ...]
-    """Of one of its queries; the predicates are those of all."""
-    members: set[int]
+    def __init__(self, group: _Group, place: int) -> None:
+        self.group = group
+        self.place = place
 
 
 class FiledQueries:
@@ -100,16 +114,24 @@ class FiledQueries:
         """How many queries are decided in one subject alone: those need no star."""
 
     def add(
-        self, registration: int, compiled: CompiledSubscription, query: StandingQuery, written: Subscription
+        self,
+        registration: int,
+        compiled: CompiledSubscription,
+        query: StandingQuery,
+        written: Subscription,
+        plain: bool = False,
     ) -> None:
+        """`plain`: its rows are told as the index has them."""
         if query.graph is not None:
-            self.index.add(registration, as_asked(compiled), written)
-            if query.group not in self._groups:
-                self._groups[query.group] = _Group(query.graph, compiled.constants, set())
-            self._groups[query.group].members.add(registration)
+            told_as = registration if plain and not query.recounted else NONE
+            self.index.add(registration, as_asked(compiled), written, told_as)
+            group = self._groups.get(query.group)
+            if group is None:
+                group = self._groups[query.group] = _Group(query.graph, compiled.constants)
+            group.members.add(registration)
         self._predicates.update(query.predicates)
         self._single += query.is_single
-        for owner, star in _owners(registration, query):
+        for owner, star in self._owners_of(registration, query):
             key = star.key
             owners = self._owners.get(key)
             if owners is None:
@@ -121,15 +143,9 @@ class FiledQueries:
                 owners[owner] += 1
 
     def remove(self, registration: int, query: StandingQuery) -> None:
-        if query.graph is not None:
-            self.index.remove(registration)
-            group = self._groups[query.group]
-            group.members.remove(registration)
-            if not group.members:
-                del self._groups[query.group]
         self._predicates.subtract(query.predicates)
         self._single -= query.is_single
-        for owner, star in _owners(registration, query):
+        for owner, star in self._owners_of(registration, query):
             key = star.key
             owners = self._owners[key]
             if isinstance(owners, Counter):
@@ -139,93 +155,129 @@ class FiledQueries:
             if not isinstance(owners, Counter) or not owners:
                 del self._owners[key]
                 self.index.remove(key)
+        if query.graph is not None:
+            self.index.remove(registration)
+            group = self._groups[query.group]
+            group.members.remove(registration)
+            if not group.members:
+                del self._groups[query.group]
 
-    def find(self, store: Store, changes: Changes) -> Sequence[Concerned]:
-        """What each event of the store's last run concerns."""
+    def _owners_of(self, registration: int, query: StandingQuery) -> Iterator[tuple[_Owner, StandingStar]]:
+        group = None if query.graph is None else self._groups[query.group]
+        for number, star in enumerate(() if query.is_single else query.stars):
+            yield _StarOf(registration, number) if group is None else group.nodes[star.node], star
+
+    def find(self, store: Store, changes: Changes, apart: bool = False) -> tuple[Sequence[Concerned], list[PlainRows]]:
+        """What each event of the store's last run concerns; `apart` from rows that are told as they are, unless that is
+        unsure of some event."""
         concerned = [NOT_CONCERNED] * len(changes.graphs)
         touched = self._touched(store, changes)
+        plain: list[PlainRows] = []
         waiting = [touched] if len(touched) else []
         while waiting:
             keys = waiting.pop()
             found = self._find(store, keys)
             if found is None:
                 waiting += halves(keys)
-            else:
-                for event, each in found.items():
-                    concerned[event] = each.freeze()
-        return concerned
+                continue
+            plain += found.plain
+            for event, each in found.events.items():
+                concerned[event] = each.freeze()
+        if not apart or any(each.unsure for each in concerned):
+            for answers in (each.answers() for each in plain):
+                for place, (event, registration) in enumerate(zip(answers.events, answers.keys, strict=True)):
+                    if concerned[event] is NOT_CONCERNED:
+                        concerned[event] = _FoundOfEvent().freeze()
+                    concerned[event].rows[registration] = answers.at(place)
+            return concerned, []
+        return concerned, plain
 
-    def _find(self, store: Store, keys: I64) -> Mapping[int, _FoundOfEvent] | None:
+    def _find(self, store: Store, keys: I64) -> _FoundTogether | None:
         """What events concern that touch these subjects (`pack`); None where they are too much together."""
-        found: dict[int, _FoundOfEvent] = defaultdict(_FoundOfEvent)
-        views = store.view(keys, ROWS_AT_ONCE)
-        if views is None:
+        found = _FoundTogether()
+        changed = self.index.changed(store, keys, ROWS_AT_ONCE)
+        if changed is None:
             return None
-        changed = self.index.changed(views)
         nodes = self._of_stars(changed, found)
         concerned = keys if self._single else _of_events(keys, set[int]().union(*nodes.values()))
         around = self._around(nodes, keys, concerned, store, found)
         if around is None:
             return None
-        wider = {*(np.setdiff1d(around, concerned, True) >> 32).tolist()} if len(around) > len(concerned) else set()
-        _note_answers(changed, wider, False, found)
+        wider = _wider(around, concerned) if len(around) > len(concerned) else set()
+        self._note_answers(changed, wider, False, found)
         if wider:
-            views = store.view(_of_events(around, wider), ROWS_AT_ONCE)
-            if views is None:
+            widely = self.index.changed(store, _of_events(around, wider), ROWS_AT_ONCE)
+            if widely is None:
                 return None
-            _note_answers(self.index.changed(views), wider, True, found)
+            self._note_answers(widely, wider, True, found)
+        if any(each.unsure for each in found.events.values()):
+            _note_rows_of_stars(changed, found)
         return found
 
     def _touched(self, store: Store, changes: Changes) -> I64:
         """The subjects of which a triple changed that some star may have, by event."""
         predicates = {*changes.timeline.rows[:, 1].tolist()}
         if not self._predicates[None]:
-            predicates = {id for id in predicates if self._predicates[store.bank.term(id).decode()]}
+            predicates = {id for id in predicates if self._predicates[store.text(id)]}
         if not predicates:
             return NO_KEYS
         return touched_subjects(changes.timeline, np.array([*predicates], np.int32))
 
-    def _of_stars(
-        self, found_in: QueriesChanged[StarKey | int], found: dict[int, _FoundOfEvent]
-    ) -> dict[_NodeOf, set[int]]:
+    def _of_stars(self, changed: QueriesChanged[StarKey | int], found: _FoundTogether) -> dict[_GroupNode, set[int]]:
         """Note the queries whose stars changed; return the nodes of groups that did, and in which events."""
-        nodes: dict[_NodeOf, set[int]] = defaultdict(set)
-        known = chain(found_in.changed, ((event, key, None) for event, key in found_in.beyond))
-        for event, key, changed in known:
-            if isinstance(key, int):
-                continue
-            of_event = found[event]
-            of_event.star_rows[key] = changed
-            owners = self._owners[key]
-            for owner in owners if isinstance(owners, Counter) else (owners,):
-                if isinstance(owner, _NodeOf):
-                    nodes[owner].add(event)
-                elif changed is None:
-                    of_event.unsure.add(owner.registration)
-                else:
-                    of_event.stars[owner.registration][owner.number] = changed
+        nodes: dict[_GroupNode, set[int]] = defaultdict(set)
+        for answers in changed.changed:
+            for place, (event, key) in enumerate(zip(answers.events, answers.keys, strict=True)):
+                if isinstance(key, bytes):
+                    owners = self._owners[key]
+                    for owner in owners if isinstance(owners, Counter) else (owners,):
+                        if isinstance(owner, _GroupNode):
+                            nodes[owner].add(event)
+                        else:
+                            found.events[event].stars[owner.registration][owner.number] = answers.at(place)
+        for event, key in changed.beyond:
+            if isinstance(key, bytes):
+                owners = self._owners[key]
+                for owner in owners if isinstance(owners, Counter) else (owners,):
+                    if isinstance(owner, _GroupNode):
+                        nodes[owner].add(event)
+                    else:
+                        found.events[event].unsure.add(owner.registration)
         return nodes
+
+    def _note_answers(
+        self, changed: QueriesChanged[StarKey | int], events: Collection[int], within: bool, found: _FoundTogether
+    ) -> None:
+        """Note the changed answers of events that are among some, or of all others."""
+        for rows in changed.plain:
+            found.plain.append(rows.only(_are_among(rows.events, events) == within) if events else rows)
+        for answers in changed.changed:
+            for place, (event, key) in enumerate(zip(answers.events, answers.keys, strict=True)):
+                if isinstance(key, int) and (event in events) is within:
+                    found.events[event].rows[key] = answers.at(place)
+        for event, key in changed.beyond:
+            if isinstance(key, int) and (event in events) is within:
+                found.events[event].unsure.add(key)
 
     def _around(
         self,
-        nodes: Mapping[_NodeOf, set[int]],
+        nodes: Mapping[_GroupNode, set[int]],
         touched: I64,
         concerned: I64,
         store: Store,
-        found: dict[int, _FoundOfEvent],
+        found: _FoundTogether,
     ) -> I64 | None:
         """The subjects of all solutions that may change of queries that the index decides; None for too many of several
         events."""
         around = [concerned]
         for owner, events in nodes.items():
-            group = self._groups[owner.group]
-            of_node = _of_events(touched, events)
-            reached = neighbours(group.graph, group.constants, owner.node, of_node, store, KEYS_AT_ONCE)
+            group, of_node = owner.group, _of_events(touched, events)
+            reached = neighbours(group.graph, group.constants, owner.place, of_node, store, KEYS_AT_ONCE)
             if reached is None:
                 return None
-            around += reached.keys
+            around.append(reached.keys)
             for event in reached.beyond:
-                found[event].unsure |= group.members
+                found.events[event].unsure |= group.members
         return concerned if len(around) == 1 else distinct(np.concatenate(around))
 
 
@@ -236,16 +288,30 @@ def lacks_constants(compiled: CompiledSubscription, query: StandingQuery, store:
     return any(id_of(store, compiled.constants[slot]) == NOWHERE for slot in query.graph.terms)
 
 
-def _note_answers(
-    found_in: QueriesChanged[StarKey | int], events: Collection[int], within: bool, found: dict[int, _FoundOfEvent]
-) -> None:
-    """Note the changed answers of events that are among some, or of all others."""
-    for event, key, changed in found_in.changed:
-        if isinstance(key, int) and (event in events) is within:
-            found[event].rows[key] = changed
-    for event, key in found_in.beyond:
-        if isinstance(key, int) and (event in events) is within:
-            found[event].unsure.add(key)
+def _note_rows_of_stars(changed: QueriesChanged[StarKey | int], found: _FoundTogether) -> None:
+    for answers in changed.changed:
+        for place, (event, key) in enumerate(zip(answers.events, answers.keys, strict=True)):
+            if isinstance(key, bytes):
+                found.events[event].star_rows[key] = answers.at(place)
+    for event, key in changed.beyond:
+        if isinstance(key, bytes):
+            found.events[event].star_rows[key] = None
+
+
+def _wider(around: I64, concerned: I64) -> set[int]:
+    """The events of which there are more keys around than concerned, which are among them."""
+    if around[0] >> 32 == around[-1] >> 32:
+        return {int(around[0] >> 32)}
+    more = np.bincount(around >> 32)
+    some = np.bincount(concerned >> 32, minlength=len(more))
+    return {*np.flatnonzero(more > some).tolist()}
+
+
+def _are_among(ascending: I32, events: Collection[int]) -> NDArray[np.bool_]:
+    """Of each event whether it is one of some."""
+    among = np.zeros(max(int(ascending[-1]), *events) + 1, np.bool_)
+    among[[*events]] = True
+    return among[ascending]
 
 
 def _of_events(keys: I64, events: set[int]) -> I64:
@@ -269,12 +335,6 @@ def halves(keys: I64) -> list[I64]:
     middle = int(np.searchsorted(keys, (keys[len(keys) // 2] >> 32) << 32))
     middle = middle or int(np.searchsorted(keys, ((keys[0] >> 32) + 1) << 32))
     return [keys[:middle], keys[middle:]]
-
-
-def _owners(registration: int, query: StandingQuery) -> Iterator[tuple[_StarOf | _NodeOf, StandingStar]]:
-    for number, star in enumerate(() if query.is_single else query.stars):
-        owner = _StarOf(registration, number) if query.graph is None else _NodeOf(query.group, star.node)
-        yield owner, star
 
 
 def known_stars(query: StandingQuery, number: int, found: Concerned) -> Mapping[int, RowsChanged] | None:

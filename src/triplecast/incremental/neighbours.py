@@ -7,14 +7,15 @@ query are: so this is done once for all queries that differ in other constants t
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.evaluate.conjuncts import split
 from triplecast.kernels.layout import I64
+from triplecast.kernels.timeline import SKIPPED
 from triplecast.kernels.triples import ANY
 from triplecast.model.algebra import (
     BasicPattern,
@@ -42,11 +43,20 @@ class _Edge(NamedTuple):
     backward: Node | None
 
 
+class _Stride(NamedTuple):
+    """An edge on the way from a node: from the node itself (0), or from where a step led (its place, from 1)."""
+
+    origin: int
+    forward: Node | None
+    backward: Node | None
+
+
 class JoinGraph(NamedTuple):
     """The nodes of joined patterns, and their edges."""
 
     subjects: tuple[Node, ...]
-    edges: tuple[tuple[_Edge, ...], ...]
+    ways: tuple[tuple[_Stride, ...], ...]
+    """From each node to all others."""
     predicates: tuple[int, ...]
     """The slots that predicates are in."""
     terms: tuple[int, ...]
@@ -74,7 +84,8 @@ def join_graph(body: Pattern) -> JoinGraph | None:
             for other in users:
                 if other.subject != each.subject:
                     edges[own].append(_Edge(places[other.subject], each.predicate, other.predicate))
-    if len({*_reached(edges, 0)}) < len(subjects):
+    ways = tuple(_way(edges, place) for place in range(len(subjects)))
+    if len(ways[0]) < len(subjects) - 1:
         return None
     slots = {each.predicate.index for each in patterns if isinstance(each.predicate, Slot)}
     terms = {
@@ -83,14 +94,14 @@ def join_graph(body: Pattern) -> JoinGraph | None:
         for node in (each.subject, each.predicate, each.object)
         if isinstance(node, Slot)
     }
-    return JoinGraph(subjects, tuple(map(tuple, edges)), tuple(sorted(slots)), tuple(sorted(terms)))
+    return JoinGraph(subjects, ways, tuple(sorted(slots)), tuple(sorted(terms)))
 
 
 class Neighbours(NamedTuple):
     """The subjects around those of some events."""
 
-    keys: list[I64]
-    """Packed events and subjects (`timeline.pack`)."""
+    keys: I64
+    """Packed events and subjects (`timeline.pack`), ascending."""
     beyond: Sequence[int]
     """The events with more than `MOST_NEIGHBOURS`; what is among the keys of theirs is not all."""
 
@@ -99,30 +110,19 @@ def neighbours(
     graph: JoinGraph, constants: Sequence[str], first: int, keys: I64, store: Store, most: int
 ) -> Neighbours | None:
     """The subjects that the other nodes may have where the node `first` has one of those in `keys`, before the event or
-    after it; maybe some more that other events of the run change. None where they are more than `most`, of several
-    events. A constant subject is found as any other is, since queries of a group differ in it."""
-    found: dict[int, I64] = {first: keys}
-    beyond: list[int] = []
-    waiting = deque([first])
-    while waiting:
-        place = waiting.popleft()
-        for edge in graph.edges[place]:
-            if edge.node in found:
-                continue
-            waiting.append(edge.node)
-            reached = found[place]
-            for node, backward in ((edge.forward, False), (edge.backward, True)):
-                if node is not None and len(reached):
-                    given = constant_of(node, constants)
-                    predicate = ANY if given is None else store.id(given)
-                    step = store.follow(reached, predicate, backward, MOST_NEIGHBOURS, most)
-                    if not step.whole:
-                        return None
-                    reached = step.keys
-                    beyond += step.beyond.tolist()
-            found[edge.node] = reached
-    del found[first]
-    return Neighbours([*found.values()], beyond)
+    after it; maybe some more that other events of the run change. None where they are more than `most` by one step, of
+    several events. A constant subject is found as any other is, since queries of a group differ in it."""
+
+    def predicate(node: Node | None) -> int:
+        if node is None:
+            return SKIPPED
+        given = constant_of(node, constants)
+        return ANY if given is None else store.id(given)
+
+    way = graph.ways[first]
+    steps = [(step.origin, predicate(step.forward), predicate(step.backward)) for step in way]
+    reached = store.follow(keys, np.array(steps, np.int64).reshape(-1, 3), MOST_NEIGHBOURS, most)
+    return Neighbours(reached.keys, reached.beyond.tolist()) if reached.whole else None
 
 
 def constant_of(node: Node, constants: Sequence[str]) -> str | None:
@@ -149,12 +149,12 @@ def _joined(pattern: Pattern) -> list[TriplePattern]:
     return found
 
 
-def _reached(edges: Sequence[Sequence[_Edge]], first: int) -> Iterator[int]:
-    met, waiting = {first}, [first]
-    while waiting:
-        place = waiting.pop()
-        yield place
+def _way(edges: Sequence[Sequence[_Edge]], first: int) -> tuple[_Stride, ...]:
+    """The steps from one node to all that are connected with it, each by the fewest."""
+    met, steps = [first], list[_Stride]()
+    for origin, place in enumerate(met):
         for edge in edges[place]:
             if edge.node not in met:
-                met.add(edge.node)
-                waiting.append(edge.node)
+                met.append(edge.node)
+                steps.append(_Stride(origin, edge.forward, edge.backward))
+    return tuple(steps)

@@ -51,6 +51,10 @@ class OwedAnswers:
         though an operator that failed then may answer now."""
         return any(each.registration == registration and each.holds_at(position) for each in self._to_come)
 
+    def leaves_undecided(self, position: int) -> bool:
+        """Whether there are such answers from this event on."""
+        return any(each.until is not None and each.until > position for each in self._to_come)
+
     def begin(self, registration: int, position: int) -> None:
         self.since[registration] = position
         self.is_changed = True

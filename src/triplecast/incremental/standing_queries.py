@@ -9,12 +9,13 @@ from functools import partial
 from sys import intern
 from typing import TypeAlias
 
-from triplecast.compile.compiled import compile_subscription
+from triplecast.compile.compiled import NOTHING_COMPILED, CompiledSubscription, compile_subscription
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers
 from triplecast.incremental.asked_graph import AskedGraph, RunStates, States, TwoStates
 from triplecast.incremental.changed_resources import NOTHING_HELD, RULE, HeldByRules, changed_terms
 from triplecast.incremental.compiled import compile_standing
+from triplecast.incremental.decided_index import PlainRows
 from triplecast.incremental.event_answers import (
     AS_TOLD,
     LOST,
@@ -23,19 +24,23 @@ from triplecast.incremental.event_answers import (
     AnswerUndecided,
     Decided,
     EventAnswers,
+    RowsTold,
+    name_at,
+    name_of,
     with_changed,
 )
-from triplecast.incremental.filed import Concerned
+from triplecast.incremental.filed import NOT_CONCERNED, Concerned
 from triplecast.incremental.operator_answers import EventCalls, OperatorAnswers
 from triplecast.incremental.owed import OwedAnswers
 from triplecast.incremental.standing_answer import StandingAnswer, event_budget
 from triplecast.journal import JournalFile
 from triplecast.match import Matcher
 from triplecast.model.entailment import Entailment
-from triplecast.model.events import Event, Removal, SchemaVersion, TaxonomyVersion
+from triplecast.model.events import Event, SchemaVersion, TaxonomyVersion
 from triplecast.model.operators import NO_OPERATORS
-from triplecast.model.publication import DOCUMENTS, TAXONOMY, Position, Publication
+from triplecast.model.publication import DOCUMENTS, Position
 from triplecast.model.subscription import REPOSITORY, Registration
+from triplecast.outbox.batch import distinct
 from triplecast.repository import Repository
 from triplecast.repository.changes import Change, Changes
 from triplecast.repository.stored_graphs import Source
@@ -58,9 +63,11 @@ class StandingQueries:
         told: int,
         owed: OwedAnswers | None = None,
         operators: OperatorAnswers | None = None,
+        compiled: Mapping[int, CompiledSubscription] = NOTHING_COMPILED,
     ) -> None:
         """Answers were told as of `told`, but for those that are `owed`; `repository` has come to where these start.
-        Without `operators`, queries that call some cannot be read."""
+        Without `operators`, queries that call some cannot be read. Those that are `compiled`, by id, are not parsed."""
+        self._compiled = compiled
         self._journal = journal
         self._repository = repository
         self._matcher = matcher
@@ -95,9 +102,9 @@ class StandingQueries:
         """Whether operators are declared as they were when the queries were read, but for their versions."""
         return self._operators is None or self._operators.operators.grammar == self._grammar
 
-    def follow(self, upto: int) -> Iterator[EventAnswers]:
-        """The events up to a position, in order, that change an answer or leave one undecided. Raises `StorageFault`;
-        what was not taken from it is given again by others that follow from where it was told."""
+    def follow(self, upto: int) -> Iterator[EventAnswers | RowsTold]:
+        """What events up to a position change in answers, or leave undecided. Raises `StorageFault`; what was not taken
+        from it is given again by others that follow from where it was told."""
         changes = self._journal.registry_changes(self._told, upto)
         coming = {int(each.id): each for each in changes.added if each.subscription.scope == REPOSITORY}
         resyncs = dict(self._journal.resyncs(self._told, upto))
@@ -135,7 +142,7 @@ class StandingQueries:
         """None for a subscription that cannot be read any more."""
         try:
             known = NO_OPERATORS if self._operators is None else self._operators.operators
-            compiled = compile_subscription(registration.subscription, known)
+            compiled = self._compiled.get(registration.id) or compile_subscription(registration.subscription, known)
             compiled = compiled._replace(constants=tuple(map(intern, compiled.constants)))  # queries have many alike
             query = compile_standing(compiled)
         except (QuerySyntaxError, QueryRefused) as error:
@@ -145,10 +152,12 @@ class StandingQueries:
         standing = StandingAnswer(int(registration.id), compiled, query, graph, registration.subscription.key)
         self._live[standing.number] = standing
         graph.live.add(standing.number)
-        graph.filed.add(standing.number, compiled, query, registration.subscription)
+        is_rule = registration.subscription.language == RULE
+        plain = not (is_rule or query.documents or query.asks or compiled.template.updates)
+        graph.filed.add(standing.number, compiled, query, registration.subscription, plain)
         if query.every or query.documents:
             self._anytime.add(standing.number)
-        if registration.subscription.language == RULE:
+        if is_rule:
             graph.rules.add(standing.number, compiled, query)
         return standing
 
@@ -203,7 +212,7 @@ class StandingQueries:
             self.owed.begin(standing.number, standing.number)
         if changed or undecided:
             changed = [*map(standing.hears, changed)]
-            yield EventAnswers(self._name_at(standing.number, DOCUMENTS, 0), False, changed, undecided)
+            yield EventAnswers(name_at(standing.number, DOCUMENTS, 0, self._journal), False, changed, undecided)
 
     def _present(self, number: int, at: int) -> Iterator[EventAnswers]:
         """An answer that was asked for again at a position, which is the version that the notification names. With it
@@ -215,25 +224,28 @@ class StandingQueries:
         if not undecided:
             self._settle(standing, at)
             changed = [each._replace(is_present=True) for each in changed or [AnswerChanged(number, b"[]", b"")]]
-        yield EventAnswers(self._name_at(at, DOCUMENTS, at), False, changed, undecided)
+        yield EventAnswers(name_at(at, DOCUMENTS, at, self._journal), False, changed, undecided)
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
-    def _answers(self, events: Sequence[Event]) -> Iterator[EventAnswers]:
-        """Take events in which the same queries are live; how each of them changes the answers."""
+    def _answers(self, events: Sequence[Event]) -> Iterator[EventAnswers | RowsTold]:
+        """Take events in which the same queries are live; how they change the answers."""
         changes = self._repository.take(events)
         self._calls.clear()
         strong = [self._note(event) for event in events]
-        found = [self._answers_of(graph, events, changes, strong) for _, graph in sorted(self._graphs.items())]
+        of_graphs = [self._answers_of(graph, events, changes, strong) for _, graph in sorted(self._graphs.items())]
+        found = [answers for answers, _ in of_graphs]
         unread = [AnswerUndecided(*each) for each in self._unread.items() if each[0] not in self.owed]
         for each in unread:
             self.owed.begin(each.registration, events[0].position)
-        for place, event in enumerate(events):
-            decided = sorted(pair for of_graph in found for pair in of_graph[place].items())
+        for place in sorted({0}.union(*found)):
+            decided = sorted(pair for of_graph in found for pair in of_graph.get(place, {}).items())
             told = [self._live[number].hears(each) for number, (changed, _) in decided for each in changed]
             undecided = [each for _, (_, unsure) in decided for each in unsure] + (unread if not place else [])
             if told or undecided:
-                yield EventAnswers(*self._name_of(event), told, undecided)
+                yield EventAnswers(*name_of(events[place], self._journal), told, undecided)
+        for rows in (each for _, plain in of_graphs for each in plain if len(each.events)):
+            yield RowsTold(rows, {place: name_of(events[place], self._journal) for place in distinct(rows.events)})
 
     def _note(self, event: Event) -> Collection[str]:
         """Take what an event says of classes and properties; return those whose references are strong after it."""
@@ -245,28 +257,34 @@ class StandingQueries:
 
     def _answers_of(
         self, graph: AskedGraph, events: Sequence[Event], changes: Changes, strong: Sequence[Collection[str]]
-    ) -> Sequence[dict[int, Decided]]:
-        """What each event does to the answers from one graph, by registration."""
+    ) -> tuple[dict[int, dict[int, Decided]], list[PlainRows]]:
+        """What each event does to the answers from one graph: by its number and by registration, and plain rows."""
         was_too_large = graph.too_large
         own = graph.take(events, changes, self._taxonomy)
-        found = graph.filed.find(graph.store, own)
+        is_owed = bool(self.owed.since) or self.owed.leaves_undecided(events[0].position)
+        found, plain = graph.filed.find(graph.store, own, not (is_owed or was_too_large or graph.too_large))
         held = graph.rules.find(graph.store, own, strong)
         states = graph.states(len(events))
-        answers: list[dict[int, Decided]] = [{} for _ in events]
+        is_quiet = not self._anytime and graph.too_large == was_too_large
+        answers: dict[int, dict[int, Decided]] = {}
         for place in range(len(events) - 1, -1, -1):  # a store goes back, and not forth
-            states.go_to(place)
-            concerned = self._concerned(graph, events[place], changes.touch(place) or own.touch(place), found[place])
+            event, known_of = events[place], found[place]
+            is_taught = isinstance(event, TaxonomyVersion)
+            if is_quiet and not is_taught and known_of is NOT_CONCERNED and held[place] is NOTHING_HELD:
+                continue
+            concerned = self._concerned(graph, event, changes.touch(place) or own.touch(place), known_of)
             if graph.too_large != was_too_large:
                 concerned = dict.fromkeys(graph.live)
+            states.go_to(place)
             attempts = {
                 number: (self._live[number], partial(self._answer, known, states))
                 for number, known in concerned.items()
             }
-            answers[place] = self._decide_all(events[place].position, attempts)
+            answers[place] = self._decide_all(event.position, attempts)
             if held[place] is not NOTHING_HELD and not graph.too_large:
                 self._add_changed(graph, held[place], answers[place], states)
         self._note_owed(graph, events, answers, states)
-        return answers
+        return answers, plain
 
     def _concerned(
         self, graph: AskedGraph, event: Event, touched: bool, found: Concerned
@@ -287,19 +305,20 @@ class StandingQueries:
     # ---- what is owed -----------------------------------------------------------------------------------------------
 
     def _note_owed(
-        self, graph: AskedGraph, events: Sequence[Event], answers: list[dict[int, Decided]], states: RunStates
+        self, graph: AskedGraph, events: Sequence[Event], answers: dict[int, dict[int, Decided]], states: RunStates
     ) -> None:
         """Note which answers are decided again, and from which events others are owed. Those that were left undecided
         among several events are made up for among these."""
         since: dict[int, int] = {}
-        for place, event in enumerate(events):
-            for number, (_, unsure) in answers[place].items():
+        for place, decisions in sorted(answers.items()):
+            event = events[place]
+            for number, (_, unsure) in decisions.items():
                 first = since.get(number)
                 if first is not None:
                     two, standing = states.between(first, place), self._live[number]
                     decided = self._decide_one(event.position, standing, partial(_change_between, two))
                     decided = self._with_all_changed(standing, decided, graph.store.change(first, place), two.after)
-                    answers[place][number] = decided
+                    decisions[number] = decided
                     if not decided[1]:
                         self.owed.begin(number, events[since.pop(number)].position)
                         self.owed.end(number, event.position)
@@ -381,17 +400,6 @@ class StandingQueries:
         if standing.number in self.owed:
             return self._make_up(standing, answers)
         return standing.change(known, states, answers)
-
-    def _name_of(self, event: Event) -> tuple[Publication, bool]:
-        """What notifications call an event, and whether it is a removal."""
-        if isinstance(event, Publication):
-            return event._replace(quads=b""), False
-        if isinstance(event, Removal):
-            return Publication(event.position, event.graph, event.version, event.removed_at, b""), True
-        return self._name_at(event.position, TAXONOMY, event.position), False
-
-    def _name_at(self, position: int, name: str, version: int) -> Publication:
-        return Publication(Position(position), name, version, self._journal.written_at(position), b"")
 
 
 def _change_between(states: States, standing: StandingAnswer, answers: Answers) -> Decided:

@@ -130,8 +130,13 @@ def read_checked(path: Path) -> dict[str, Any]:
 
 def write_checked(path: Path, content: dict[str, Any], sole: Sole = nullcontext) -> None:
     """Replace a file of JSON in one step. Raises `StorageFault`."""
+    write_durably(path, seal_checked(content), sole)
+
+
+def seal_checked(content: dict[str, Any]) -> bytes:
+    """What a file of JSON holds that `read_checked` reads."""
     body = json.dumps(content | {"format": FORMAT}, sort_keys=True)
-    write_durably(path, f'{body[:-1]}, "checksum": "{_checksum(body)}"}}'.encode(), sole)
+    return f'{body[:-1]}, "checksum": "{_checksum(body)}"}}'.encode()
 
 
 def write_manifest(folder: Path, manifest: Manifest, sole: Sole = nullcontext) -> None:
@@ -149,19 +154,19 @@ def write_manifest(folder: Path, manifest: Manifest, sole: Sole = nullcontext) -
 
 
 def write_removals(removals: Removals) -> list[str]:
-    return [_write_numbers(numbers) for numbers in removals]
+    return [write_numbers(numbers) for numbers in removals]
 
 
 def read_removals(written: Sequence[str]) -> Removals:
-    return Removals(*map(_read_numbers, written))
+    return Removals(*map(read_numbers, written))
 
 
-def _write_numbers(numbers: I64) -> str:
+def write_numbers(numbers: I64) -> str:
     """Compress ascending numbers as differences: 100,000 take 3 ms."""
     return b64encode(zlib.compress(np.diff(numbers, prepend=0).astype("<i8").tobytes(), 1)).decode()
 
 
-def _read_numbers(written: str) -> I64:
+def read_numbers(written: str) -> I64:
     return np.cumsum(np.frombuffer(zlib.decompress(b64decode(written)), "<i8"), dtype=np.int64)
 
 

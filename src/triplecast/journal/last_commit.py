@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
-from triplecast.journal.record import LEASED, Kind, Writing
+from triplecast.journal.record import DOCUMENT_EVENTS, LEASED, Kind, Writing, attached_to, read_event
+from triplecast.model.events import Event
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration
+
+_FRESH = {*DOCUMENT_EVENTS, Kind.REJECT}
 
 
 class LastCommit(NamedTuple):
@@ -50,20 +54,31 @@ class NewRegistrations(NamedTuple):
 
 
 class Fresh(NamedTuple):
-    """Publications at positions in (`after`, `upto`], which were accepted last and all that happened there."""
+    """Documents and removals at positions beyond `after`, which were appended last and all that happened there."""
 
     after: int
-    upto: int
-    publications: list[Publication]
+    events: list[tuple[int, Event]]
+    """Each with its kind."""
 
-    def some(self, after: int, limit: int | None, most_bytes: int | None) -> list[Publication]:
-        """As `Records.documents` does."""
-        found: list[Publication] = []
+    @classmethod
+    def of(cls, writing: Writing) -> Fresh | None:
+        """What an append wrote; None where there was more to it, or attachments."""
+        rows = writing.rows
+        if not rows or not writing.kinds <= _FRESH or any(map(attached_to, rows)):
+            return None
+        events = [(row.kind, read_event(row)) for row in rows if row.kind != Kind.REJECT]
+        return cls(rows[0].position - 1, events)
+
+    def some(
+        self, after: int, upto: int, limit: int | None, most_bytes: int | None, kinds: Container[int]
+    ) -> list[Event]:
+        """As `Records.events` does."""
+        found: list[Event] = []
         size = 0
-        for each in self.publications:
-            if len(found) == limit or (most_bytes is not None and size >= most_bytes):
+        for kind, each in self.events:
+            if len(found) == limit or each.position > upto or (most_bytes is not None and size >= most_bytes):
                 break
-            if each.position > after:
+            if each.position > after and kind in kinds:
                 found.append(each)
-                size += len(each.quads)
+                size += len(each.quads) if isinstance(each, Publication) else 0
         return found

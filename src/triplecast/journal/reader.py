@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -157,6 +157,14 @@ class JournalFile(Records, JournalReader):
         wanted = sorted({*ids})
         some = ((wanted[bisect_left(wanted, of.start) : bisect_left(wanted, of.stop)], end) for of, end in leases)
         return {id: end for shared, end in some for id in shared}
+
+    def over(self, ids: Iterable[int], now: int) -> set[int]:
+        """The registrations that are cancelled, or whose lease is over at `now`, in microseconds since 1970, whether or
+        not the writer has noted it; those that never were, too."""
+        wanted = sorted({*ids})
+        known, ends = self.registrations(wanted), self.lease_ends(wanted)
+        live = {int(each.id) for each in known if each.removed is None and ends.get(int(each.id), now + 1) > now}
+        return {*wanted} - live
 
     # ---- documents, files, settings ---------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Self
@@ -20,6 +20,7 @@ from triplecast.journal.parts import has_parts
 from triplecast.journal.reader import JournalFile
 from triplecast.journal.record import (
     COUNTED,
+    EVENTS,
     JOURNAL,
     REGISTRY_KINDS,
     REPLICATES,
@@ -28,7 +29,6 @@ from triplecast.journal.record import (
     Row,
     Writing,
     checksum,
-    former_of,
     publication_row,
     read_clock,
     reject_row,
@@ -39,7 +39,7 @@ from triplecast.journal.record import (
 from triplecast.journal.records import DATABASE, END, acknowledged
 from triplecast.journal.versions import LatestVersion, latest_versions, write_latest
 from triplecast.journal.writer_lock import WriterLock
-from triplecast.model.events import DocumentEvent
+from triplecast.model.events import Event
 from triplecast.model.publication import HELD, Draft, FileState, Position, Publication, Reject
 from triplecast.model.subscription import Registration
 from triplecast.sqlite import SqliteFile
@@ -169,16 +169,26 @@ class JournalWriter(JournalFile):
         last = self._last
         return super().head() if last is None else last.head
 
-    def documents(
-        self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
-    ) -> Sequence[DocumentEvent]:
+    def events(
+        self,
+        after: int,
+        upto: int,
+        limit: int | None = None,
+        most_bytes: int | None = None,
+        kinds: Container[int] = EVENTS,
+    ) -> list[Event]:
         fresh = self._fresh
-        if fresh is None or after < fresh.after or upto != fresh.upto:
-            return super().documents(after, upto, limit, most_bytes)
-        found = fresh.some(after, limit, most_bytes)
-        if not found or found[-1] is fresh.publications[-1]:
-            self._fresh = None
-        return found
+        if fresh is None or after < fresh.after:
+            return super().events(after, upto, limit, most_bytes, kinds)
+        return fresh.some(after, upto, limit, most_bytes, kinds)
+
+    def resyncs(self, after: int, upto: int) -> list[tuple[int, int]]:
+        fresh = self._fresh
+        return super().resyncs(after, upto) if fresh is None or after < fresh.after else []
+
+    def let_go(self) -> None:
+        """Hold no more what was appended last: it has been read."""
+        self._fresh = None
 
     def taxonomies(self, after: int, upto: int) -> Taxonomies:
         with self._database.lock:
@@ -237,10 +247,6 @@ class JournalWriter(JournalFile):
             rejected = [writing.add(reject_row(writing.next, reject, writing.at)) for reject in rejects]
             if sources or gone:
                 write_files(self._database, sources or {}, gone)
-        if writing.rows and not any(draft.attachments for draft in drafts) and not dropped:
-            self._fresh = Fresh(
-                writing.rows[0].position - 1, writing.next - 1, _published(drafts, accepted, writing.rows)
-            )
         return Acceptance(accepted, rejected, dropped)
 
     def _accept_documents(self, writing: Writing, drafts: Sequence[Draft]) -> tuple[list[Accepted], dict[int, Dropped]]:
@@ -323,7 +329,7 @@ class JournalWriter(JournalFile):
                 self._end.set(self._acknowledged, self.epoch, *self.outbox_mark)
             reach("journal.committed")
             self._taxonomies, self._new = taxonomies, last.unread(new, writing)
-            self._last = last.following(writing, first_end) if writing.rows else last
+            self._last, self._fresh = last.following(writing, first_end) if writing.rows else last, Fresh.of(writing)
 
     def _read_last(self) -> LastCommit:
         (written_at,) = self._database.ask_one("SELECT written_at FROM writer")
@@ -360,17 +366,6 @@ class JournalWriter(JournalFile):
     def _write_ended(self, id: int, name: str, position: int) -> None:
         self._database.run("DELETE FROM live WHERE name = ?", [(name,)])
         self._database.run("INSERT INTO ended VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
-
-
-def _published(drafts: Sequence[Draft], accepted: Sequence[Accepted], rows: Sequence[Row]) -> list[Publication]:
-    """What a reader will find of the drafts that are new versions, where none has attachments; `rows` are theirs among
-    others."""
-    formers = (former_of(row) for row in rows if row.kind == Kind.PUBLICATION)
-    return [
-        Publication(*one[:4], draft.quads, draft.dataset, draft.labels, (), next(formers))
-        for draft, one in zip(drafts, accepted, strict=True)
-        if one.outcome == "accepted"
-    ]
 
 
 def write_files(database: SqliteFile, states: Mapping[str, FileState], gone: Sequence[str]) -> None:

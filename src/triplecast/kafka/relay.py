@@ -19,7 +19,7 @@ from zlib import crc32
 
 from triplecast.crash_points import reach
 from triplecast.errors import InputError, PipelineFailed, StorageFault, TriplecastError
-from triplecast.journal import Journal
+from triplecast.journal import Journal, read_clock, system_clock
 from triplecast.kafka.connection import (
     PATIENCE,
     Kafka,
@@ -257,8 +257,7 @@ class Relay:
 
     def _live(self, lines: list[OutgoingLine]) -> Iterator[OutgoingLine]:
         """Those whose registration is live: a cancel or the end of a lease withholds the others (semantics 9.8)."""
-        self._journal.end_leases()
-        over = self._journal.ended_at(sorted({each.registration for each in lines}))
+        over = self._journal.over({each.registration for each in lines}, read_clock(system_clock))
         return (each for each in lines if each.registration not in over)
 
     def _note(self) -> None:

@@ -56,6 +56,7 @@ LATER = (
     "timeline",
     "stored_views",
     "differing",
+    "changed",
 )
 """Units for entailment, full text, merges of the index, schedules of operators, the store, and standing answers."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,8 +25,46 @@ class Rows(NamedTuple):
     text: U8
 
 
+DifferingAnswers: TypeAlias = tuple[I32, I64, I32, I64, U8]
+"""Answers that differ, by event and registration: event, registration, and [n, 2] the sheets of the rows before and
+after, `NONE` for none; where the sheets begin, and their texts."""
+
+
 @njit
-def differing_rows(rows: Rows) -> I32:
+def differing_answers(rows: Rows) -> DifferingAnswers:
+    """The answers that differ, with the sheets that they need."""
+    pairs = _differing_rows(rows)
+    count = len(pairs)
+    events, registrations, sheets = np.empty(count, np.int32), np.empty(count, np.int64), np.empty_like(pairs)
+    numbers = np.full(len(rows.offsets) - 1, np.int32(NONE))
+    for place in range(count):
+        for side in range(2):
+            row = pairs[place, side]
+            if row != NONE:
+                events[place], registrations[place] = rows.publication[row] >> 1, rows.registration[row]
+                numbers[rows.sheet[row]] = 0
+    used = size = 0
+    for sheet in range(len(numbers)):
+        if numbers[sheet] != NONE:
+            numbers[sheet] = used
+            used += 1
+            size += rows.offsets[sheet + 1] - rows.offsets[sheet]
+    offsets, text = np.zeros(used + 1, np.int64), np.empty(size, np.uint8)
+    for sheet in range(len(numbers)):
+        if numbers[sheet] != NONE:
+            part = rows.text[rows.offsets[sheet] : rows.offsets[sheet + 1]]
+            start = offsets[numbers[sheet]]
+            text[start : start + len(part)] = part
+            offsets[numbers[sheet] + 1] = start + len(part)
+    for place in range(count):
+        for side in range(2):
+            row = pairs[place, side]
+            sheets[place, side] = NONE if row == NONE else numbers[rows.sheet[row]]
+    return events, registrations, sheets, offsets, text
+
+
+@njit
+def _differing_rows(rows: Rows) -> I32:
     """[n, 2] the rows of each answer that differs, before the event and after it, by event and registration."""
     found, count = np.empty((len(rows.publication), 2), np.int32), 0
     start = 0
@@ -71,4 +109,4 @@ def _say_the_same(rows: Rows, one: int, other: int) -> bool:
 
 def warm_up() -> None:
     one = np.zeros(1, np.int32)
-    differing_rows(Rows(one, np.zeros(1, np.int64), one, np.zeros(2, np.int64), np.zeros(0, np.uint8)))
+    differing_answers(Rows(one, np.zeros(1, np.int64), one, np.zeros(2, np.int64), np.zeros(0, np.uint8)))

@@ -162,11 +162,14 @@ def _fill_extras(extras: F64, ranks: F64, languages: I32) -> None:
         extras[term, EXTRA_LANGUAGE] = languages[term]
 
 
-def warm_up() -> None:
-    dictionary = empty_dictionary()
+def empty_packed() -> Packed:
+    """For a warm-up."""
     places = find_places(np.zeros((0, 3), np.int32), 0)
     tables = empty_index()._replace(facts=np.full(FACT_COUNT, -1, np.int64))
-    segment = SegmentArrays(tables, dictionary, places, empty_answers(), np.zeros(0, np.int64))
-    packed = pack(segment, make_work(0, 0), character_tables())
-    match_text(pad([]), packed, 0, 0, hashing.HASH_MASK)
-    match_at_once(view_graphs([]), packed, 0, 0, hashing.HASH_MASK)
+    segment = SegmentArrays(tables, empty_dictionary(), places, empty_answers(), np.zeros(0, np.int64))
+    return pack(segment, make_work(0, 0), character_tables())
+
+
+def warm_up() -> None:
+    match_text(pad([]), empty_packed(), 0, 0, hashing.HASH_MASK)
+    match_at_once(view_graphs([]), empty_packed(), 0, 0, hashing.HASH_MASK)

@@ -23,7 +23,7 @@ _IRI, _BLANK = np.uint8(ValueClass.IRI), np.uint8(ValueClass.BLANK)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
-class _Rows(NamedTuple):
+class StoredRows(NamedTuple):
     """Triples of the store, of one view after the other."""
 
     publication: I32
@@ -54,10 +54,10 @@ def view_subjects(
     `Views.publication` is twice the number of the event, plus 1 after it, and has gaps where there is no triple. None
     where there are more than `most` triples and more than one event.
     """
-    rows = _gather(stored, live, timeline, keys, most)
+    rows = gather_rows(stored, live, timeline, keys, most)
     if len(rows.triples) > most and keys[0] >> 32 != keys[-1] >> 32:
         return None
-    views = _make_views(bank, rows, hashing.HASH_MASK)
+    views = view_rows(bank, rows, hashing.HASH_MASK)
     for term in np.flatnonzero(views.terms.value_class == PENDING).tolist():
         start = views.terms.start[term]
         text = views.terms.text[start : start + views.terms.length[term]].tobytes().decode()
@@ -67,7 +67,7 @@ def view_subjects(
 
 
 @njit
-def _gather(stored: SortedTriples, live: LiveTriples, timeline: Timeline, keys: I64, most: int) -> _Rows:
+def gather_rows(stored: SortedTriples, live: LiveTriples, timeline: Timeline, keys: I64, most: int) -> StoredRows:
     """The rows of all views, or the first that are more than `most` of several events."""
     publication, offsets = np.empty(2 * len(keys), np.int32), np.zeros(2 * len(keys) + 1, np.int64)
     triples, filled, views, start = np.empty((16 * len(keys) + 16, 3), np.int32), 0, 0, 0
@@ -92,11 +92,11 @@ def _gather(stored: SortedTriples, live: LiveTriples, timeline: Timeline, keys: 
         start = stop
         if filled > most:
             break
-    return _Rows(publication[:views], offsets[: views + 1], triples[:filled])
+    return StoredRows(publication[:views], offsets[: views + 1], triples[:filled])
 
 
 @njit
-def _number(rows: _Rows) -> _Numbered:
+def _number(rows: StoredRows) -> _Numbered:
     count = 0
     slots = 16
     while slots < 6 * len(rows.triples):
@@ -130,7 +130,7 @@ def _slot(table: I32, ids: I32, id: int) -> int:
 
 
 @njit
-def _make_views(bank: TermBank, rows: _Rows, mask: np.uint64) -> Views:
+def view_rows(bank: TermBank, rows: StoredRows, mask: np.uint64) -> Views:
     numbered = _number(rows)
     count = len(numbered.ids)
     terms = Terms(
@@ -180,7 +180,7 @@ def _write_value(views: Views, term: int, kind: np.uint8, number: float, tie: in
 
 
 def warm_up() -> None:
-    bank, rows = number_lines(empty_bank((1, 2)), b'<x:s> <x:p> "1" .\n')
+    bank, rows, _ = number_lines(empty_bank((1, 2)), b'<x:s> <x:p> "1" .\n')
     stored, _ = sort_triples(rows, bank.size)
     live = live_with_room(empty_live(1), 100)
     offsets = np.array([0, 1], np.int64)

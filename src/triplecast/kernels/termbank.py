@@ -60,23 +60,17 @@ def empty_bank(secret: Sequence[int]) -> TermBank:
     )
 
 
-def number_lines(bank: TermBank, lines: bytes) -> tuple[TermBank, I32]:
-    """Number the terms of canonical N-Triples lines: (the bank with the new ones, [n, 3] a row for each line)."""
+def number_lines(bank: TermBank, lines: bytes, terms: Sequence[bytes] = ()) -> tuple[TermBank, I32, I32]:
+    """Number the terms of canonical N-Triples lines, and then terms in N-Triples form: (the bank with the new ones,
+    [n, 3] a row for each line, [m] an id for each term)."""
     count = lines.count(b"\n")
-    bank = _with_room(bank, 3 * count, len(lines))
-    rows = np.empty((count, 3), np.int32)
-    _number_lines(pad([lines]), len(lines), bank, rows)
-    return bank, rows
-
-
-def number_terms(bank: TermBank, terms: Sequence[bytes]) -> tuple[TermBank, I32]:
-    """Number terms in N-Triples form: (the bank with the new ones, [n] an id for each)."""
-    offsets = np.zeros(len(terms) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, terms), np.int64, len(terms)), out=offsets[1:])
-    bank = _with_room(bank, len(terms), int(offsets[-1]))
-    ids = np.empty(len(terms), np.int32)
-    _number_slices(pad([*terms]), offsets, bank, ids)
-    return bank, ids
+    offsets = np.empty(len(terms) + 1, np.int64)
+    offsets[0], offsets[1:] = len(lines), [*map(len, terms)]
+    np.cumsum(offsets, out=offsets)
+    bank = _with_room(bank, 3 * count + len(terms), int(offsets[-1]))
+    rows, ids = np.empty((count, 3), np.int32), np.empty(len(terms), np.int32)
+    _number_lines(pad([lines, *terms]), offsets, bank, rows, ids)
+    return bank, rows, ids
 
 
 def find_term(bank: TermBank, term: bytes) -> int:
@@ -129,9 +123,10 @@ def _slots_for(terms: int) -> int:
 
 
 @borrowing
-def _number_lines(lines: U8, size: int, bank: TermBank, rows: I32) -> None:
-    """Number the terms of padded lines; a subject that is the line's before is not looked up again."""
-    at = 0
+def _number_lines(lines: U8, offsets: I64, bank: TermBank, rows: I32, ids: I32) -> None:
+    """Number the terms of padded lines, which end where `offsets` begin, and those between these; a subject that is the
+    line's before is not looked up again."""
+    size, at = offsets[0], 0
     subject_start = 0
     subject_length = 0
     subject = np.int32(ABSENT)
@@ -156,12 +151,8 @@ def _number_lines(lines: U8, size: int, bank: TermBank, rows: I32) -> None:
         rows[line, 1] = predicate
         rows[line, 2] = _number(lines, start, at - start - 2, bank)
         at += 1
-
-
-@borrowing
-def _number_slices(text: U8, offsets: I64, bank: TermBank, ids: I32) -> None:
     for index in range(len(ids)):
-        ids[index] = _number(text, offsets[index], offsets[index + 1] - offsets[index], bank)
+        ids[index] = _number(lines, offsets[index], offsets[index + 1] - offsets[index], bank)
 
 
 @borrowing
@@ -256,7 +247,6 @@ def terms_of(rows: I32, count: int) -> U8:
 
 
 def warm_up() -> None:
-    bank, rows = number_lines(empty_bank((1, 2)), b"<x:s> <x:p> <x:o> .\n")
-    bank, _ = number_terms(bank, [b"<x:g>"])
+    bank, rows, _ = number_lines(empty_bank((1, 2)), b"<x:s> <x:p> <x:o> .\n", [b"<x:g>"])
     find_term(bank, b"<x:s>")
     compact_terms(bank, np.append(terms_of(rows, bank.size), np.uint8(0)))

@@ -24,6 +24,8 @@ from triplecast.kernels.triples import ANY, SortedTriples, sort_triples
 
 _SUBJECT, _OBJECT = 0, 1
 _LEAST_SLOTS = 16
+SKIPPED = -3
+"""In a step: no predicate is followed."""
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -278,6 +280,38 @@ def follow_predicate(
 
 
 @njit
+def follow_steps(
+    stored: SortedTriples, live: LiveTriples, timeline: Timeline, keys: I64, steps: I64, room: int, most: int
+) -> Reached:
+    """What `follow_predicate` reaches by several steps, all together: step i leads from what was reached first (0: from
+    `keys`, n: by step n - 1), by the predicate in its second column, then backward by that in its third; `SKIPPED` for
+    neither. Events that are beyond may repeat."""
+    found, beyond, size, left_out = [keys], [np.empty(0, np.int32)], 0, 0
+    for step in range(len(steps)):
+        reached = found[steps[step, 0]]
+        for side in range(2):
+            predicate = steps[step, 1 + side]
+            if predicate != SKIPPED and len(reached) > 0:
+                more = follow_predicate(stored, live, timeline, reached, predicate, side == 1, room, most)
+                if not more.whole:
+                    return more
+                reached = more.keys
+                beyond.append(more.beyond)
+                left_out += len(more.beyond)
+        found.append(reached)
+        size += len(reached)
+    joined, events = np.empty(size, np.int64), np.empty(left_out, np.int32)
+    size = left_out = 0
+    for part in found[1:]:
+        joined[size : size + len(part)] = part
+        size += len(part)
+    for some in beyond:
+        events[left_out : left_out + len(some)] = some
+        left_out += len(some)
+    return Reached(distinct(joined), events, True)
+
+
+@njit
 def _longer(keys: I64, filled: int, more: int) -> I64:
     longer = np.empty(2 * (filled + more), np.int64)
     longer[:filled] = keys[:filled]
@@ -292,6 +326,6 @@ def warm_up() -> None:
     timeline = replace_documents(stored, live, Replacements(rows, offsets, rows, offsets))
     keys = touched_subjects(timeline, np.array([1], np.int32))
     rows_after(stored, live, timeline_of(rows, np.ones(1, np.uint8)), 0, -1)
-    follow_predicate(stored, live, timeline, keys, ANY, False, 1, 1)
+    follow_steps(stored, live, timeline, keys, np.array([[0, ANY, SKIPPED]], np.int64), 1, 1)
     distinct(keys)
     stayed_subjects(stored, live, timeline, keys)

@@ -2,6 +2,7 @@
 
 from triplecast.local.browsing import Browser
 from triplecast.local.holding import Holder, collect_garbage, read_held
+from triplecast.local.http_provider import HttpProvider
 from triplecast.local.provider import FolderProvider, Provider
 from triplecast.local.replica import Replica, promote
 from triplecast.local.repository import LocalRepository
@@ -10,6 +11,7 @@ __all__ = [
     "Browser",
     "FolderProvider",
     "Holder",
+    "HttpProvider",
     "LocalRepository",
     "Provider",
     "Replica",

@@ -88,7 +88,7 @@ class HeldLog:
 
     def follow(self, upto: int) -> Iterator[Patch]:
         """The events up to a position that change what is held; where the last one is no such event, an empty patch
-        that says how far this came. Where it is not read to its end, the log is to be made again."""
+        that says how far this came. It may be left after a patch, and called again; an exception ends the log."""
         self._read_notifications()
         ends = {int(position): int(id) for id, position in self._journal.registry_changes(self.position, upto).removed}
         quiet = sorted({*self._coming, *ends})

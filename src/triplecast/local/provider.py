@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic, sleep
@@ -17,6 +17,7 @@ from triplecast.journal.records import DATABASE
 from triplecast.local.closure import Node
 from triplecast.local.descriptions import describe
 from triplecast.local.held_log import HeldLog
+from triplecast.local.http_provider import HttpProvider, is_url
 from triplecast.local.record_log import LogGap, follow_records
 from triplecast.model.subscription import REPOSITORY, Registration, Subscription
 from triplecast.outbox import OutboxReader, UndecidedPair
@@ -31,9 +32,11 @@ TOLD_SECONDS, LOOK_SECONDS = 30.0, 0.05
 
 
 class Provider(Protocol):
-    """Where a local repository has its resources from. Methods raise `StorageFault`, and `LogGap` as they say.
+    """Where a local repository has its resources from. Methods raise `StorageFault`, and `LogGap` as they say; over
+    HTTP `EgressFailed` and `ServiceRefused` too.
 
-    Logs are texts of RDF Patch, one transaction each, in order; whoever reads them checks that none is missing.
+    Logs are texts of RDF Patch, one transaction each, in order; whoever reads them checks that none is missing. One may
+    end early: then it is asked for again from where it came to.
     """
 
     @property
@@ -116,9 +119,11 @@ class FolderProvider:
         if log.id_at(after) != id:
             self._log = None
             raise LogGap
-        self._log = None  # until it was read to its end
+        self._log = None  # while a transaction is made
         for patch in log.follow(max(after, self.position())):
+            self._log = log
             yield write_patch(patch)
+            self._log = None
         self._log = log
 
     def snapshot(self, owner: str, buckets: Collection[int] | None = None) -> bytes:
@@ -133,6 +138,10 @@ class FolderProvider:
     def subscribe(
         self, owner: str, subscriptions: Sequence[Subscription], ended: Sequence[str]
     ) -> list[Subscribed | Refusal]:
+        written = self._written()
+        if is_url(written):
+            with closing(HttpProvider(written)) as provider:
+                return provider.subscribe(owner, subscriptions, ended)
         try:
             with self._writer() as engine:
                 return engine.taking.subscriptions(subscriptions, ended, f"{owner}/")
@@ -198,26 +207,27 @@ class FolderProvider:
             {name: value for name, value in asdict(each).items() if value and name != "name"} | {"id": each.name}
             for each in subscriptions
         ]
-        with open_requests(self._written()) as ask:
+        written = Path(self._written())
+        with open_requests(written) as ask:
             request = {"request": "replace", "subscriptions": rows, "ended": [*ended], "within": f"{owner}/"}
             outcomes = [*map(outcome_of, ask(request)["outcomes"])]  # type: ignore[call-overload]
         wanted = max((each.registration for each in outcomes if isinstance(each, Subscribed)), default=0)
         until = monotonic() + TOLD_SECONDS
-        while wanted and self._folder == self._written() and self.position() < wanted and monotonic() < until:
+        while wanted and self._folder == written and self.position() < wanted and monotonic() < until:
             sleep(LOOK_SECONDS)
         return outcomes
 
-    def _written(self) -> Path:
-        """The folder that is written to."""
-        folder = self._folder
-        while writer := _replicated(folder):
-            folder = Path(writer)
-        return folder
+    def _written(self) -> str:
+        """The folder that is written to, or the service that has it."""
+        place = str(self._folder)
+        while not is_url(place) and (writer := _replicated(Path(place))):
+            place = writer
+        return place
 
     @contextmanager
     def _writer(self) -> Iterator[Engine]:
         """The engine of the folder that is written to."""
-        folder = self._written()
+        folder = Path(self._written())
         if self._engine is not None and folder == self._folder:
             yield self._engine
         else:
@@ -226,15 +236,20 @@ class FolderProvider:
 
 
 def provider_of(given: Path | str | Engine | Provider) -> Provider:
-    """Raises what `FolderProvider` raises, and TypeError for what is no provider."""
+    """The provider that is meant: a folder, an address of a service, or itself. Raises what `FolderProvider` and
+    `HttpProvider` raise, and TypeError for what is no provider."""
+    if is_url(given):
+        return HttpProvider(str(given))
     if isinstance(given, Path | str | Engine):
         return FolderProvider(given)
     if not callable(getattr(given, "changes", None)):
-        raise TypeError(f"a provider is a folder, an Engine or a `local.Provider`, not {type(given).__name__}")
+        raise TypeError(
+            f"a provider is a folder, the URL of a service, an Engine or a `local.Provider`, not {type(given).__name__}"
+        )
     return given
 
 
 def _replicated(folder: Path) -> str | None:
-    """The folder that another one is a replica of."""
+    """What a folder is a replica of."""
     with JournalFile.read_only(folder) as journal:
         return journal.settings().get(REPLICATES) or None

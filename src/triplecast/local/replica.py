@@ -88,22 +88,28 @@ class Replica:
         What was taken before is passed over. Raises `StorageFault` where the log does not go on from here: what was
         taken until then stays."""
         with self._lock:
-            position = self._journal.head()
-            taken = _Taken(self._journal, position)
-            settled = self._outbox.state.progress
-            try:
-                for text in self.provider.records(position, id_at(self._journal, position), settled, taken.part):
-                    taken.read(text)
-                    if len(taken.records) == RECORDS_AT_ONCE or taken.size >= BYTES_AT_ONCE:
-                        self._commit(taken)
-            except LogGap:
-                found = f"the journal of {self.provider.place} is not the one that this folder has up to {position}"
-                raise StorageFault(self._journal.where, found, _ANOTHER) from None
-            except DocumentRejected as error:
-                self._commit(taken)
-                raise StorageFault(self.provider.place, f"its log cannot be read: {error}", "sync again") from None
+            while True:
+                position = self._journal.head()
+                self._take_from(position)
+                if self._journal.head() == position:
+                    return position
+
+    def _take_from(self, position: int) -> None:
+        """Take the log from a position on, as far as it comes."""
+        taken = _Taken(self._journal, position)
+        settled = self._outbox.state.progress
+        try:
+            for text in self.provider.records(position, id_at(self._journal, position), settled, taken.part):
+                taken.read(text)
+                if len(taken.records) == RECORDS_AT_ONCE or taken.size >= BYTES_AT_ONCE:
+                    self._commit(taken)
+        except LogGap:
+            found = f"the journal of {self.provider.place} is not the one that this folder has up to {position}"
+            raise StorageFault(self._journal.where, found, _ANOTHER) from None
+        except DocumentRejected as error:
             self._commit(taken)
-            return self._journal.head()
+            raise StorageFault(self.provider.place, f"its log cannot be read: {error}", "sync again") from None
+        self._commit(taken)
 
     def _commit(self, taken: _Taken) -> None:
         if taken.records or taken.results or taken.parts:

@@ -61,7 +61,8 @@ class LocalRepository:
         operators: Iterable[Declared] | None = None,
     ) -> LocalRepository:
         """The local repository in `folder`, made where there is none. `provider` is the folder of a provider or of its
-        replica, an `Engine` that has it open in this process, or None for the one of last time.
+        replica, the URL of a service (`HttpProvider`), an `Engine` that has it open in this process, or None for the
+        one of last time.
 
         Raises TypeError for what is no provider, `InputError` for a folder that is none, `FolderLocked` while another
         process has the local folder, and `StorageFault`.

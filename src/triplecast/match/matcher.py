@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from weakref import WeakKeyDictionary
@@ -12,8 +12,11 @@ import numpy as np
 from triplecast.evaluate import Evaluator
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Segment, Snapshot
+from triplecast.kernels.changed import ChangedAnswers, ChangedLimits
+from triplecast.kernels.layout import I64
 from triplecast.kernels.render import join_sheets
 from triplecast.kernels.resolve import current_hash_mask
+from triplecast.kernels.single import Packed
 from triplecast.kernels.views import Views
 from triplecast.kernels.words import pad
 from triplecast.match.answer_limit import NO_ROOM_TO_WAIT, AnswerLimit, only_rows
@@ -26,6 +29,7 @@ from triplecast.match.views import renumber, scan_views, views_between, views_si
 from triplecast.model.entailment import EntailmentMode
 from triplecast.model.match import (
     ANSWER_LIMITS,
+    PAIR_BYTES,
     AnswerLimits,
     MatchedBatch,
     MatchRows,
@@ -131,6 +135,20 @@ class Matcher:
             yield first, matched
             first += matched.stats.publications
 
+    def changed_at_once(
+        self, segment: Segment, changed: Callable[[I64, Packed, ChangedLimits], ChangedAnswers], keys: I64, most: int
+    ) -> ChangedAnswers:
+        """What `changed`, which is `changed_answers` of some store, says of one segment, where all its subscriptions
+        are valid; `most` triples of several events."""
+        scratch = self._scratch_of(segment)
+        scratch.reserve(2 * len(keys))
+        try:
+            limits = ChangedLimits(most, self.limits.publication, PAIR_BYTES, self.limits.pairs)
+            return changed(keys, scratch.packed, limits)
+        except BaseException:
+            self._scratch.clear()  # a kernel without memory leaves its marks there
+            raise
+
     def _find_in_views(self, snapshot: Snapshot, views: Views, publications: Sequence[Publication]) -> BatchMatches:
         batch, validity = BatchMatches(publications, self.limits, False), Validity(snapshot, publications)
         try:
@@ -165,10 +183,10 @@ class Matcher:
     ) -> BatchMatches:
         batch, validity = BatchMatches(publications, self.limits), Validity(snapshot, publications)
         segments: Sequence[Segment] = snapshot.segments
-        if scanned is None and len(publications) == 1 and not publications[0].dataset:
+        if segments and scanned is None and len(publications) == 1 and not publications[0].dataset:
             segments = self._find_singly(segments, validity, batch)
-            if not segments:
-                return batch
+        if not segments:
+            return batch
         for first, last, taxonomy in taxonomies.runs(publications):
             if first < batch.upto:
                 if scanned is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class OutboxRow(NamedTuple):
     bindings: str
 
 
-def distinct(ascending: NDArray[np.int64]) -> list[int]:
+def distinct(ascending: NDArray[Any]) -> list[int]:
     """Return the numbers of an ascending array, each once."""
     if not len(ascending) or ascending[0] == ascending[-1]:
         return list(ascending[:1].tolist())

@@ -1,25 +1,30 @@
-"""The acceptor: files of the inbox go through the parsers into the journal, each once, when they are complete."""
+"""The acceptor: files of the inbox go through the parsers into the journal, each once, when they are complete.
+
+While a group of documents is committed, the next ones are parsed (`Intake.ahead`); they are committed in order.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from triplecast.crash_points import reach
-from triplecast.ingest import ParsedDocument, Parser
+from triplecast.ingest import Document, ParsedDocument
 from triplecast.ingest.arrivals import Arrivals
 from triplecast.ingest.document import cut_at
-from triplecast.ingest.inbox import InboxFile, Look, describe_ignored, list_arrived, scan_inbox
+from triplecast.ingest.inbox import InboxFile, Look, Scan, describe_ignored, list_arrived, scan_inbox
 from triplecast.ingest.inbox_files import DocumentGroup, is_whole, overrun, read_groups, seconds_to_next_try
 from triplecast.journal import Journal
 from triplecast.model.printable import printable_name
-from triplecast.model.publication import Reject
+from triplecast.model.publication import FileState, Reject
 from triplecast.pipeline.looks import LOOK_SECONDS, look_again
 
 RESTLESS_SECONDS = 5.0
@@ -54,6 +59,66 @@ class DocumentSource(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """How documents of a run come from their source into its journal."""
+
+    journal: Journal
+    parse: Callable[[Sequence[Document]], list[ParsedDocument]]
+    dataset: bool
+    report: Callable[[Reject | str], None]
+    committed: Callable[[], None] = lambda: None
+    """Called after each commit."""
+    split: str | None = None
+    ahead: int = 1
+    """Groups of documents that are parsed while the one before them is committed."""
+
+    def tell(self, taken: Taken, new: int, unchanged: int, rejects: Sequence[Reject], warnings: Iterable[str]) -> None:
+        """Count and report what became of a group."""
+        taken.accepted += new
+        taken.unchanged += unchanged
+        taken.rejects += len(rejects)
+        for reject in rejects:
+            self.report(reject)
+        for warning in warnings:
+            self.report(warning)
+
+
+def describe_warnings(source: str, parsed: ParsedDocument) -> list[str]:
+    return [f"{printable_name(source)}: note: {warning}" for warning in parsed.warnings]
+
+
+class Inbox(Protocol):
+    """Where files are put that become documents."""
+
+    def scan(self, known: Mapping[str, FileState], looks: Mapping[str, Look], now: float) -> Scan:
+        """As `scan_inbox`."""
+
+    def read(
+        self, ready: Sequence[InboxFile], known: Mapping[str, FileState], dataset: bool
+    ) -> Iterator[DocumentGroup]:
+        """As `read_groups`."""
+
+    def arrivals(self) -> Arrivals | None:
+        """What tells at once that a file has come, if anything does."""
+
+    def list_arrived(self, arrived: Iterable[tuple[str, ...]], known: Mapping[str, FileState]) -> list[InboxFile]:
+        """As `ingest.inbox.list_arrived`."""
+
+
+class FolderInbox:
+    """A folder of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.scan = partial(scan_inbox, folder)
+        self.read = partial(read_groups, folder)
+        self.list_arrived = partial(list_arrived, folder)
+        self._folder = folder
+
+    def arrivals(self) -> Arrivals:
+        return Arrivals(self._folder)
+
+
 class Looked(NamedTuple):
     """The outcome of a look at the inbox."""
 
@@ -66,25 +131,10 @@ class Looked(NamedTuple):
 class Acceptor:
     """One inbox and its journal."""
 
-    def __init__(
-        self,
-        inbox: Path,
-        journal: Journal,
-        parser: Parser,
-        dataset: bool,
-        report: Callable[[Reject | str], None],
-        committed: Callable[[], None] = lambda: None,
-        split: str | None = None,
-    ) -> None:
-        """`committed` is called after each commit."""
+    def __init__(self, inbox: Inbox, intake: Intake) -> None:
         self._inbox = inbox
-        self._journal = journal
-        self._parser = parser
-        self._dataset = dataset
-        self._split = split
-        self._report = report
-        self._committed = committed
-        self._known = dict(journal.sources())
+        self._intake = intake
+        self._known = dict(intake.journal.sources())
         self._whole = {source: state for source, state in self._known.items() if is_whole(state)}
         self._again: dict[str, float] = {}
         """When files that took too long are parsed again, on the clock of `look`."""
@@ -94,11 +144,15 @@ class Acceptor:
 
     def has_work(self) -> bool:
         """Whether the inbox has anything that was not taken as it is."""
-        return bool(scan_inbox(self._inbox, self._whole, {}, 0.0).looks)
+        return bool(self._inbox.scan(self._whole, {}, 0.0).looks)
 
     def follow(self, ending: threading.Event) -> None:
         """Take files as they come, until the end."""
-        with closing(Arrivals(self._inbox)) as arrivals:
+        watched = self._inbox.arrivals()
+        if watched is None:
+            look_again(ending, lambda: self.look(time.monotonic(), ending).took)
+            return
+        with closing(watched) as arrivals:
             look_again(
                 ending, lambda: self._look_at_all(arrivals, ending), lambda rest: self._rest(arrivals, rest, ending)
             )
@@ -116,7 +170,7 @@ class Acceptor:
             left = still
             if time.monotonic() - moved > RESTLESS_SECONDS:
                 names = ", ".join(sorted(left)[:9])
-                self._report(f"left for a later run, since they still change: {names}")
+                self._intake.report(f"left for a later run, since they still change: {names}")
                 break
         return True
 
@@ -143,7 +197,7 @@ class Acceptor:
         for source in [source for source, due in self._again.items() if due <= now]:
             del self._again[source]
             self._whole.pop(source, None)
-        scan = scan_inbox(self._inbox, self._whole, self._looks, now)
+        scan = self._inbox.scan(self._whole, self._looks, now)
         self._looks = dict(scan.looks)
         self._report_ignored(scan.ignored)
         self._take(scan.ready, now, stop)
@@ -151,29 +205,29 @@ class Acceptor:
 
     def take(self, arrived: Iterable[tuple[str, ...]], now: float, stop: threading.Event) -> None:
         """Take files at paths below the inbox that are complete (`ingest.arrivals`), as `look` does."""
-        self._take(list_arrived(self._inbox, arrived, self._whole), now, stop)
+        self._take(self._inbox.list_arrived(arrived, self._whole), now, stop)
 
     def _take(self, ready: Sequence[InboxFile], now: float, stop: threading.Event) -> None:
         if not ready:
             return
-        with ThreadPoolExecutor(1, "triplecast-parsing") as parsing:
-            pending: tuple[DocumentGroup, Future[list[ParsedDocument]]] | None = None
-            for group in read_groups(self._inbox, ready, self._known, self._dataset):
-                following = (group, parsing.submit(self._parser.parse, cut_at(group.documents, self._split)))
-                if pending is not None:
-                    self._commit(now, *pending)
-                pending = None if stop.is_set() else following
-                if pending is None:
-                    break
-            if pending is not None:
-                self._commit(now, *pending)
+        of = self._intake
+        pending: deque[tuple[DocumentGroup, Future[list[ParsedDocument]]]] = deque()
+        with ThreadPoolExecutor(of.ahead, "triplecast-parsing") as parsing:
+            for group in self._inbox.read(ready, self._known, of.dataset):
+                pending.append((group, parsing.submit(of.parse, cut_at(group.documents, of.split))))
+                if len(pending) > of.ahead:
+                    self._commit(now, *pending.popleft())
+                if stop.is_set():
+                    return
+            while pending and not stop.is_set():
+                self._commit(now, *pending.popleft())
 
     def _report_ignored(self, ignored: tuple[str, ...]) -> None:
         """Report each file once."""
         new = sorted(set(ignored) - set(self.ignored))
         self.ignored = ignored
         if new:
-            self._report(describe_ignored(new))
+            self._intake.report(describe_ignored(new))
 
     def _commit(self, now: float, group: DocumentGroup, parsing: Future[list[ParsedDocument]]) -> None:
         parsed = parsing.result()
@@ -187,12 +241,8 @@ class Acceptor:
                     overrun(state, before) if result.overran else state._replace(outcome="rejected")
                 )
         reach("inbox.taken")
-        acceptance = self._journal.commit_documents(drafts, rejects, sources)
-        self._committed()
-        new = sum(accepted.outcome == "accepted" for accepted in acceptance.accepted)
-        self.taken.accepted += new
-        self.taken.unchanged += len(drafts) - new
-        self.taken.rejects += len(rejects)
+        acceptance = self._intake.journal.commit_documents(drafts, rejects, sources)
+        self._intake.committed()
         self._known.update(sources)
         for source, state in sources.items():
             rest = seconds_to_next_try(state)
@@ -203,8 +253,10 @@ class Acceptor:
                 self._looks.pop(source, None)
             else:
                 self._whole.pop(source, None)
-        for reject in rejects:
-            self._report(reject)
-        for document, result in zip(group.documents, parsed, strict=True):
-            for warning in result.warnings:
-                self._report(f"{printable_name(document.source)}: note: {warning}")
+        new = sum(accepted.outcome == "accepted" for accepted in acceptance.accepted)
+        warnings = [
+            each
+            for document, result in zip(group.documents, parsed, strict=True)
+            for each in describe_warnings(document.source, result)
+        ]
+        self._intake.tell(self.taken, new, len(drafts) - new, rejects, warnings)

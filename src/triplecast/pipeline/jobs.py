@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 
 Work = Callable[[Stage, Any], Iterator[pa.RecordBatch]]
 """A function of `pipeline.stages` from an item to its `MATCHES` rows."""
+BytesWork = Callable[[Stage, Any], Iterator[bytes]]
+"""One to bytes, of which none are empty."""
+
 Send = Callable[[Stage, int, Any], Iterator[tuple[tuple[int, ...], bytes]]]
 """A function from an item to what so many groups of tasks need of it, under keys that begin with the group's number."""
 Receive = Callable[[Stage, int, Iterator[Any]], Iterator[pa.RecordBatch]]
 """A function from what one of so many groups was sent to its `MATCHES` rows."""
 
 _END = b""
-"""Follows the rows of an item, or of a group."""
+"""Follows the bytes of an item, or of a group."""
 
 
 class JobGroup:
@@ -41,33 +44,33 @@ class JobGroup:
         """Whether a job was running when it was to end."""
 
     def run(self, work: Work, stage: Stage, items: Sequence[Any]) -> pa.Table:
-        """Return the rows of all items, in their order. Raises Spark's error for a task that failed or was abandoned,
-        and OSError where the JVM went before it had sent all rows: PySpark takes that for their end."""
-        numbers = self._context.parallelize(range(len(items)), len(items))
-        return self._collect(numbers, partial(_perform, work, stage, list(items)), len(items))
+        """Return the rows of all items, in their order. Raises as `collect`."""
+        return _to_table(self.collect(partial(_serialize, work), stage, items))
 
     def run_in_two(self, send: Send, receive: Receive, stage: Stage, items: Sequence[Any], groups: int) -> pa.Table:
         """Return the rows of all groups: what `send` yields of each item is sorted by key and goes to the group that
-        the key begins with, which `receive` turns to rows. Raises as `run` does."""
-        numbers = self._context.parallelize(range(len(items)), len(items))
-        sent = numbers.mapPartitions(partial(_send, send, stage, groups, list(items)))
-        sorted_chunks = sent.repartitionAndSortWithinPartitions(groups, _group_of)
-        return self._collect(sorted_chunks, partial(_receive, receive, stage, groups), groups)
+        the key begins with, which `receive` turns to rows. Raises as `collect`."""
+        sent = self._context.parallelize(items, len(items)).mapPartitions(partial(_send, send, stage, groups))
+        spread = sent.repartitionAndSortWithinPartitions(groups, _group_of)
+        return _to_table(self._run(spread, partial(_receive, receive, stage, groups), groups))
 
-    def _collect(self, numbers: RDD[Any], perform: Callable[[Iterator[Any]], Iterator[bytes]], tasks: int) -> pa.Table:
+    def collect(self, work: BytesWork, stage: Stage, items: Sequence[Any]) -> list[bytes]:
+        """Return what all items give, in their order. Raises Spark's error for a task that failed or was abandoned, and
+        OSError where the JVM went before it had sent all: PySpark takes that for their end."""
+        return self._run(self._context.parallelize(items, len(items)), partial(_perform, work, stage), len(items))
+
+    def _run(self, rows: RDD[Any], perform: Callable[[Iterator[Any]], Iterator[bytes]], ends: int) -> list[bytes]:
         self._context.setJobGroup(self._name, self._name, interruptOnCancel=True)
         with self._lock:
             self._running += 1
         try:
-            answers = self._context.runJob(numbers, perform)
+            answers: list[bytes] = self._context.runJob(rows, perform)
         finally:
             with self._lock:
                 self._running -= 1
-        if answers.count(_END) != tasks:
+        if answers.count(_END) != ends:
             raise OSError("Spark did not return all rows of a job")
-        return pa.Table.from_batches(
-            [pa.ipc.read_record_batch(pa.py_buffer(each), MATCHES) for each in answers if each != _END], MATCHES
-        )
+        return [each for each in answers if each != _END]
 
     def abandon(self, done: Future[None]) -> None:
         """Cancel jobs until the thread that starts them is `done`."""
@@ -83,23 +86,30 @@ class JobGroup:
             wait([done], 0.1)
 
 
-def _perform(work: Work, stage: Stage, items: Sequence[Any], numbers: Iterator[int]) -> Iterator[bytes]:
+def _perform(work: BytesWork, stage: Stage, items: Iterator[Any]) -> Iterator[bytes]:
     """A task, in one of Spark's Python workers."""
     stage.extend_search_path()
-    for number in numbers:
-        for batch in work(stage, items[number]):
-            yield batch.serialize().to_pybytes()
+    for item in items:
+        yield from work(stage, item)
         yield _END
     freeze_objects()
 
 
-def _send(
-    send: Send, stage: Stage, groups: int, items: Sequence[Any], numbers: Iterator[int]
-) -> Iterator[tuple[tuple[int, ...], bytes]]:
+def _serialize(work: Work, stage: Stage, item: Any) -> Iterator[bytes]:
+    for batch in work(stage, item):
+        yield batch.serialize().to_pybytes()
+
+
+def _to_table(answers: Sequence[bytes]) -> pa.Table:
+    batches = [pa.ipc.read_record_batch(pa.py_buffer(each), MATCHES) for each in answers]
+    return pa.Table.from_batches(batches, MATCHES)
+
+
+def _send(send: Send, stage: Stage, groups: int, items: Iterator[Any]) -> Iterator[tuple[tuple[int, ...], bytes]]:
     """A task, in one of Spark's Python workers."""
     stage.extend_search_path()
-    for number in numbers:
-        yield from send(stage, groups, items[number])
+    for item in items:
+        yield from send(stage, groups, item)
 
 
 def _group_of(key: tuple[int, ...]) -> int:

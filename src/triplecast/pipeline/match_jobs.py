@@ -18,10 +18,13 @@ from triplecast.crash_points import reach
 from triplecast.journal import Journal, JournalFile
 from triplecast.model.match import MatchStats
 from triplecast.outbox import OutboxBatch
+from triplecast.pipeline.carried import DEEP, SHALLOW, Carried, carry
 from triplecast.pipeline.horizon import Horizon, MovingHorizon, next_end
 from triplecast.pipeline.jobs import JobGroup
+from triplecast.pipeline.readers import journal_reader
 from triplecast.pipeline.rows import MATCHES, to_arrow
 from triplecast.pipeline.shard_stages import match_routed, route_slice
+from triplecast.pipeline.sharding import WHOLE
 from triplecast.pipeline.sink import Left, Sink
 from triplecast.pipeline.stages import MatchSlice, Stage, match_slice
 
@@ -90,7 +93,7 @@ class MatchJobs:
         after, committing, next_start = self._sink.reached()[0], None, 0.0
         with Journal.read_only(self._stage.folder) as journal, ThreadPoolExecutor(1, "triplecast-commits") as commits:
             while not self._ending.is_set():
-                batch = plan_batch(self._horizon.now, journal, after, self._slices)
+                batch = plan_batch(self._horizon.now, journal, after, self._slices, self._stage)
                 if batch is None and committing is None:
                     self._horizon.wait(LOOK_SECONDS)
                     continue
@@ -120,7 +123,7 @@ class MatchJobs:
             left = self._sink.take(partial(match_left, self._jobs, self._stage, self._horizon, left, self._slices))
 
 
-def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices: int) -> Batch | None:
+def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices: int, stage: Stage) -> Batch | None:
     """Plan the next batch, as far as journal, index and batch size allow; None where nothing may be matched yet."""
     if horizon is None:
         return None
@@ -131,8 +134,19 @@ def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices
     reach("pipeline.batch-planned")
     if first is None or first > end:
         return Batch(after, end, [], True)
-    found = [MatchSlice(*each, horizon.manifest) for each in cut(after, end, first, slices)]
-    return Batch(after, end, found, end - first >= horizon.batch - 1)
+    full = end - first >= horizon.batch - 1
+    carried = None
+    if stage.snapshots is not None:
+        carried = carry(journal, after, end, stage.operators, SHALLOW)
+        end, full = carried.upto, full or carried.upto < end
+    return Batch(after, end, slices_of(cut(after, end, first, slices), horizon.manifest, carried), full)
+
+
+def slices_of(ranges: Sequence[tuple[int, int]], manifest: str, carried: Carried | None = None) -> list[MatchSlice]:
+    """Each range, with what is carried for it."""
+    return [
+        MatchSlice(after, upto, manifest, WHOLE, carried and carried.between(after, upto)) for after, upto in ranges
+    ]
 
 
 def match_ranges(jobs: JobGroup, stage: Stage, ranges: Sequence[MatchSlice], slices: int) -> pa.Table:
@@ -149,8 +163,12 @@ def match_left(jobs: JobGroup, stage: Stage, moving: MovingHorizon, left: Left, 
     horizon = moving.now
     assert horizon is not None, "a batch was matched by it"
     bounds = [min(left.after + number * max(1, left.fitted), left.upto) for number in range(slices + 1)]
-    ranges = [MatchSlice(after, upto, horizon.manifest) for after, upto in pairwise(bounds) if after < upto]
-    matched = match_ranges(jobs, stage, ranges, slices)
+    carried = None
+    if stage.snapshots is not None:
+        carried = carry(journal_reader(stage.folder), left.after, bounds[-1], stage.operators, DEEP)
+        bounds = [min(each, carried.upto) for each in bounds]
+    ranges = [(after, upto) for after, upto in pairwise(bounds) if after < upto]
+    matched = match_ranges(jobs, stage, slices_of(ranges, horizon.manifest, carried), slices)
     if bounds[-1] < left.upto:
         matched = pa.concat_tables([matched, _no_rows(bounds[-1], left.upto, bounds[-1])])
     return matched

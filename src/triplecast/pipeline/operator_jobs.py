@@ -16,8 +16,10 @@ from itertools import pairwise
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from triplecast.pipeline.carried import carry_pending
 from triplecast.pipeline.horizon import MovingHorizon
 from triplecast.pipeline.jobs import JobGroup
+from triplecast.pipeline.readers import journal_reader, outbox_reader
 from triplecast.pipeline.sink import AnsweredOtherwise, Sink
 from triplecast.pipeline.stages import AskedSlice, Stage, ask_slice
 
@@ -80,6 +82,7 @@ class OperatorJobs:
                 continue
             began = time.monotonic()
             slices = cut(batch.after, batch.positions, horizon.manifest, self._slots())
+            slices = [with_pending(self._stage, each) for each in slices]
             try:
                 self._sink.settle(partial(self._jobs.run, ask_slice, self._stage, slices))
             except AnsweredOtherwise:
@@ -107,3 +110,11 @@ def cut(progress: int, positions: Sequence[int], manifest: str, most: int) -> li
     parts = [tuple(positions[start:end]) for start, end in pairwise(bounds)]
     ends = [progress, *(part[-1] for part in parts)]
     return [AskedSlice(after, upto, manifest, part) for (after, upto), part in zip(pairwise(ends), parts, strict=True)]
+
+
+def with_pending(stage: Stage, asked: AskedSlice) -> AskedSlice:
+    """With what workers have to read of it that cannot read the run's folder. Raises `StorageFault`."""
+    if stage.snapshots is None:
+        return asked
+    readers = journal_reader(stage.folder), outbox_reader(stage.folder)
+    return asked._replace(carried=carry_pending(*readers, asked.positions, stage.operators))

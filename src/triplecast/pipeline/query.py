@@ -48,15 +48,17 @@ class SparkSide:
         spark: SparkSession | None = None,
         start: Callable[[SparkSession, Stage, Sink, MovingHorizon, int], MatchJobs] = MatchJobs,
         master: str | None = None,
+        opened: Callable[[SparkSession], None] = lambda spark: None,
     ) -> None:
         """`spark`: a session that the caller keeps. `master`: that of a cluster, whose cores count instead of
-        `cores`."""
+        `cores`. `opened` is told of the session."""
         self._stage = stage
         self._log = stage.folder / LOG
         tasks = cores + bool(stage.operators)  # one task may wait for operators (`pipeline.operator_jobs`)
         self._opened = (
             nullcontext(spark) if spark is not None else session(tasks, self._log, None, self._starting, master)
         )
+        self._tell_opened = opened
         self._on_cluster = master is not None
         self._jvm: subprocess.Popen[bytes] | None = None
         self._sink = sink
@@ -92,6 +94,7 @@ class SparkSide:
                 self._jvm = None  # from now on it is ended in order
                 if not self._stop.is_set():
                     self._warm(spark)
+                    self._tell_opened(spark)
                 self._ready.wait()
                 if not self._stop.is_set():
                     self._follow(spark)

@@ -39,13 +39,17 @@ from triplecast.operators.asking.experience import Experience
 from triplecast.operators.operator_set import Declared, operator_set
 from triplecast.outbox import Outbox, OutboxBatch
 from triplecast.partition import SLICES, check_partition
-from triplecast.pipeline.acceptor import Acceptor, DocumentSource
+from triplecast.pipeline.acceptor import Acceptor, DocumentSource, FolderInbox, Inbox, Intake
 from triplecast.pipeline.horizon import MovingHorizon
 from triplecast.pipeline.looks import look_again
+from triplecast.pipeline.object_inbox import ObjectInbox
+from triplecast.pipeline.object_store import is_address, shown
+from triplecast.pipeline.parsing import AHEAD, ClusterParser
 from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.report import Caller, Notice, Phase, ProgressReporter, Summary
 from triplecast.pipeline.sharding import SnapshotCutter
 from triplecast.pipeline.sink import Sink
+from triplecast.pipeline.snapshots import SnapshotSharer
 from triplecast.pipeline.stages import Stage, make_asker
 from triplecast.pipeline.topic_acceptor import TopicAcceptor
 from triplecast.registry.control import ControlServer
@@ -76,8 +80,8 @@ class Sources:
 
     subscriptions: tuple[Path, ...]
     """Files, and folders of them."""
-    inbox: Path | None
-    """None where the documents come from a topic."""
+    inbox: Path | str | None
+    """A folder or an address (`pipeline.object_store`); None where the documents come from a topic."""
     dataset: bool
     """Whether a document with named graphs is one publication, or each of its graphs is one."""
     taxonomy: tuple[Path, ...]
@@ -104,7 +108,7 @@ class Sources:
             raise InputError("both an inbox and a topic of publications are given", "leave one of them out")
         if inbox is None and not topic:
             raise InputError("neither an inbox nor a topic of publications is given", "add --inbox or --publications")
-        files = _paths(subscriptions), None if inbox is None else Path(inbox), dataset, _paths(taxonomy), broader
+        files = _paths(subscriptions), _inbox_place(inbox), dataset, _paths(taxonomy), broader
         values = (*files, split and read_split(split), kafka)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
@@ -113,7 +117,11 @@ class Sources:
     @property
     def place(self) -> str:
         """Where the documents come from."""
-        return str(self.inbox) if self.inbox is not None else f"topic {self.kafka and self.kafka.publications}"
+        return shown(str(self.inbox)) if self.inbox is not None else f"topic {self.kafka and self.kafka.publications}"
+
+
+def _inbox_place(given: Path | str | None) -> Path | str | None:
+    return given if given is None or is_address(given) else Path(given)
 
 
 def _paths(given: Paths) -> tuple[Path, ...]:
@@ -133,6 +141,7 @@ def run(
     master: str | None = None,
     partition: str = SLICES,
     shards: int = 1,
+    snapshots: str | None = None,
 ) -> Summary:
     """Match what arrives in the inbox or topic against the subscriptions until the caller's `stop` is set, or, with
     `once`, until what was there at the start is matched, and sent where it is to be sent.
@@ -148,8 +157,7 @@ def run(
     check_schedule(schedule)
     check_partition(partition, shards)
     find_subscription_files(sources.subscriptions)
-    if sources.inbox is not None:
-        scan_inbox(sources.inbox, {}, {}, 0.0)
+    inbox = open_inbox(sources.inbox) if sources.inbox is not None else None
     output = Path(output)
     if output.exists() and not output.is_dir():
         raise InputError(f"the output {output} is no folder", "name a folder with --output")
@@ -160,13 +168,34 @@ def run(
         settle_documents(journal, sources.dataset)
         known = settle_operators(journal, declared)
         cut = 0 if partition == SLICES else shards
-        stage = Stage(output, known, schedule, search_path(each.module for each in known), cut)
-        cutter = SnapshotCutter(journal, output, partition, shards)
+        sharer = SnapshotSharer(snapshots, output, journal) if snapshots is not None else None
+        stage = Stage(
+            output,
+            known,
+            schedule,
+            search_path(each.module for each in known),
+            cut,
+            None if sharer is None else sharer.place,
+            tuple(journal.learnt()),
+        )
+        cutter = SnapshotCutter(journal, output, partition, shards, None if sharer is None else sharer.publish)
         parser = closing.enter_context(Parser(cores))
-        running = _Run(sources, stage, journal, outbox, parser, broad_per_owner, caller or Caller(), once, cutter)
+        ahead = 1 if master is None else AHEAD
+        running = _Run(
+            sources, inbox, stage, journal, outbox, parser, broad_per_owner, caller or Caller(), once, cutter, ahead
+        )
         closing.callback(running.close)
         how = cores, running.notices.put, spark
-        return running.follow(SparkSide(stage, running.sink, running.horizon, *how, master=master))
+        opened = running.parser.connect
+        return running.follow(SparkSide(stage, running.sink, running.horizon, *how, master=master, opened=opened))
+
+
+def open_inbox(place: Path | str) -> Inbox:
+    """Raises InputError for one that cannot be listed."""
+    if is_address(place):
+        return ObjectInbox(str(place))
+    scan_inbox(Path(place), {}, {}, 0.0)
+    return FolderInbox(Path(place))
 
 
 class _Run:
@@ -175,6 +204,7 @@ class _Run:
     def __init__(
         self,
         sources: Sources,
+        inbox: Inbox | None,
         stage: Stage,
         journal: Journal,
         outbox: Outbox,
@@ -183,6 +213,7 @@ class _Run:
         caller: Caller,
         once: bool,
         cutter: SnapshotCutter,
+        ahead: int,
     ) -> None:
         self.notices: SimpleQueue[Notice] = SimpleQueue()
         self._folder = stage.folder
@@ -190,7 +221,7 @@ class _Run:
         self._outbox = outbox
         self.horizon = horizon = MovingHorizon()
         self._matcher = Matcher(operators=stage.operators)
-        self._asker = make_asker(stage, journal.learnt())
+        self._asker = make_asker(stage)
         self._querying = Querying(journal, self._matcher, self._asker)
         driver = Driver(journal, outbox, journal.has_repository_scope)
         keep = keep_statistics(journal)
@@ -208,17 +239,19 @@ class _Run:
         self._files = FileSource(sources.subscriptions, self._registry, journal, self.notices.put)
         self._taxonomy = TaxonomyFiles(sources.taxonomy, sources.broader, journal, self.notices.put)
         self._taxonomy.start()
-        how = journal, parser, sources.dataset, self.notices.put, horizon.wake, sources.split
+        self.parser = ClusterParser(parser, stage, self.notices.put)
+        how = sources.dataset, self.notices.put, horizon.wake, sources.split, ahead
+        intake = Intake(journal, self.parser.parse, *how)
         self._acceptor: DocumentSource
         self._relayed: Relay | None = None
-        if sources.inbox is not None:
-            self._acceptor = Acceptor(sources.inbox, *how)
+        if inbox is not None:
+            self._acceptor = Acceptor(inbox, intake)
         if sources.kafka is not None:
             group = settle_group(journal, sources.kafka)
             if sources.kafka.notifications is not None:
                 self._relayed = Relay(sources.kafka, group, journal, self.notices.put)
             if sources.kafka.publications is not None:
-                self._acceptor = TopicAcceptor(TopicReader(sources.kafka, group, journal, self.notices.put), *how)
+                self._acceptor = TopicAcceptor(TopicReader(sources.kafka, group, journal, self.notices.put), intake)
         self._control: ControlServer | None = None
         self._reporter = ProgressReporter(
             caller, self.notices, journal, outbox, self._registry, self._files, self._acceptor, self.sink.matched

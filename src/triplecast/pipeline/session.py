@@ -44,6 +44,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": "1500m",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.maxResultSize": "1g",
+    "spark.rpc.message.maxSize": "1024",
     "spark.python.worker.reuse": "true",
     "spark.python.worker.faulthandler.enabled": "true",
 }

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from triplecast.journal import BYTES_AT_ONCE
+from triplecast.journal.interface import MatchingReader
 from triplecast.kernels.layout import I64
 from triplecast.kernels.scan import lay_out
 from triplecast.kernels.views import Views
@@ -22,12 +24,12 @@ from triplecast.model.match import MatchStats
 from triplecast.model.publication import Publication
 from triplecast.outbox import OutboxBatch
 from triplecast.partition.matching import views_of
-from triplecast.pipeline.readers import journal_reader
 from triplecast.pipeline.rows import to_arrow
-from triplecast.pipeline.sharding import open_shard, visits_of
-from triplecast.pipeline.stages import CHUNK, MatchSlice, SliceAnswers, Stage
+from triplecast.pipeline.sharding import ROUTERS, IndexStage, open_index_stage, open_shard
+from triplecast.pipeline.stages import CHUNK, MatchSlice, SliceAnswers, Stage, open_slice
 
 _NONE = np.zeros(0, np.int64)
+_PROTOCOL = pickle.HIGHEST_PROTOCOL
 Key = tuple[int, int, int]
 """The group of shards, the slice's first position and the chunk's: how routed chunks are spread and sorted."""
 
@@ -49,22 +51,23 @@ class RoutedChunk(NamedTuple):
 def route_slice(stage: Stage, groups: int, slice: MatchSlice) -> Iterator[tuple[Key, bytes]]:
     """The index stage: scan and route a slice's publications. Yield chunks for the groups that need them; shard k is in
     group k modulo `groups`, and the first group needs all."""
-    journal, start = journal_reader(stage.folder), slice.after
+    journal, index_stage = open_slice(stage, slice._replace(shard=ROUTERS), _open_index_stage)
+    start = slice.after
     of_group = [sum(1 << shard for shard in range(group, stage.shards, groups)) for group in range(groups)]
     while events := journal.documents(start, slice.upto, CHUNK, BYTES_AT_ONCE):
         publications = [each for each in events if isinstance(each, Publication)]
         scanned = scan_views(publications)
         taxonomies = journal.taxonomies(start, events[-1].position)
-        visits = visits_of(stage.folder, slice.manifest, publications, taxonomies, scanned)
+        visits = index_stage.visits(publications, taxonomies, scanned)
         replaces = any(each.former for each in events)
         for group, bits in enumerate(of_group):
             mine = visits & (bits - (1 << 64) if bits >> 63 else bits)
             if not group or replaces or mine.any():
                 chunk = _cut(slice, start, events, publications, mine, scanned)
-                yield (group, slice.after, start), pickle.dumps(chunk, pickle.HIGHEST_PROTOCOL)
+                yield (group, slice.after, start), pickle.dumps(chunk, _PROTOCOL)
         start = events[-1].position
     if start == slice.after:
-        yield (0, start, start), pickle.dumps(RoutedChunk(slice, start), pickle.HIGHEST_PROTOCOL)
+        yield (0, start, start), pickle.dumps(RoutedChunk(slice._replace(carried=None), start), _PROTOCOL)
 
 
 def _cut(
@@ -86,7 +89,8 @@ def _cut(
     views = views._replace(terms=views.terms._replace(text=np.zeros(0, np.uint8), start=start))
     named = {int(publications[place].position) for place in places.tolist()}
     some = [_without_texts(each, each.position in named) for each in events]
-    return RoutedChunk(slice, after, some, visits, views)
+    carried = slice.carried and slice.carried.between(after, events[-1].position)._replace(events=())
+    return RoutedChunk(slice._replace(carried=carried), after, some, visits, views)
 
 
 def _without_texts(event: DocumentEvent, visits: bool) -> DocumentEvent:
@@ -99,7 +103,7 @@ def _without_texts(event: DocumentEvent, visits: bool) -> DocumentEvent:
 def match_routed(stage: Stage, groups: int, chunks: Iterable[tuple[Key, bytes]]) -> Iterator[pa.RecordBatch]:
     """The shard stage: match the chunks of one group of shards, sorted by their keys. Yield `MATCHES`; of the first
     group one row at least for each slice."""
-    journal, answers = journal_reader(stage.folder), dict[tuple[MatchSlice, int], SliceAnswers]()
+    answers: dict[tuple[int, int], tuple[MatchingReader, SliceAnswers]] = {}
     for (group, _, _), written in chunks:
         chunk: RoutedChunk = pickle.loads(written)
         if chunk.views is None:
@@ -109,16 +113,21 @@ def match_routed(stage: Stage, groups: int, chunks: Iterable[tuple[Key, bytes]])
         visiting = np.flatnonzero(chunk.visits)
         text, _ = lay_out([publications[place].quads for place in visiting.tolist()])
         views = chunk.views._replace(terms=chunk.views.terms._replace(text=text))
-        taxonomies = journal.taxonomies(chunk.after, chunk.events[-1].position)
         replaces = any(each.former for each in chunk.events)
         for shard in range(group, stage.shards, groups):
             rows = np.flatnonzero(chunk.visits[visiting] >> shard & 1)
             if not (len(rows) or replaces or shard == 0):
                 continue
-            key = chunk.slice, shard
+            key = chunk.slice.after, shard
             if key not in answers:
-                answers[key] = SliceAnswers(
-                    stage, chunk.slice, open_shard(stage.folder, chunk.slice.manifest, shard), shard
-                )
+                mine = chunk.slice._replace(shard=shard)
+                journal, snapshot = open_slice(stage, mine, open_shard)
+                answers[key] = journal, SliceAnswers(stage, mine, journal, snapshot)
+            journal, found = answers[key]
             some = [publications[place] for place in visiting[rows].tolist()]
-            yield from answers[key].add(chunk.after, chunk.events, some, taxonomies, views_of(views, rows))
+            taxonomies = journal.taxonomies(chunk.after, chunk.events[-1].position)
+            yield from found.add(chunk.after, chunk.events, some, taxonomies, views_of(views, rows))
+
+
+def _open_index_stage(folder: Path, manifest: str, _: int) -> IndexStage:
+    return open_index_stage(folder, manifest)

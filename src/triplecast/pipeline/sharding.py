@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from triplecast.index import INDEX, SegmentFolder, Snapshot, open_snapshot
 from triplecast.journal import BYTES_AT_ONCE, Journal
@@ -18,23 +19,34 @@ from triplecast.partition.routing import Router
 from triplecast.partition.shards import SAMPLE_LIMIT
 from triplecast.taxonomy import Taxonomies
 
-WHOLE = -1
-"""In place of a shard's number."""
+WHOLE, ROUTERS = -1, -2
+"""In place of a shard's number: the whole index, or the index stage alone."""
 
 
 class SnapshotCutter:
     """Cuts the snapshots of a run, by its last publications as sample. Another start assigns anew."""
 
-    def __init__(self, journal: Journal, folder: Path, strategy: str, shards: int) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        folder: Path,
+        strategy: str,
+        shards: int,
+        share: Callable[[Snapshot], object] | None = None,
+    ) -> None:
+        """`share` is called with what workers may open, before they are told of it."""
         self._journal = journal
         self._writer = ShardWriter(folder / SHARDS, journal.sole)
         self._strategy, self._shards = strategy, shards
+        self._share = share
 
     def publish(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with the manifest by which workers open it; it is on disk. Raises `StorageFault`."""
-        if self._strategy == SLICES:
-            return snapshot
-        return replace(snapshot, manifest=self._writer.publish(self._partitioner, snapshot).name)
+        if self._strategy != SLICES:
+            snapshot = replace(snapshot, manifest=self._writer.publish(self._partitioner, snapshot).name)
+        if self._share is not None:
+            self._share(snapshot)
+        return snapshot
 
     @cached_property
     def _partitioner(self) -> Partitioner:
@@ -54,24 +66,29 @@ def open_shard(folder: Path, manifest: str, shard: int) -> Snapshot:
     return open_snapshot(SegmentFolder(folder / INDEX), index)
 
 
-def visits_of(
-    folder: Path, manifest: str, publications: Sequence[Publication], taxonomies: Taxonomies, scanned: Views
-) -> I64:
-    """[publications] the shards that each has to visit: bit k for shard k. Raises `StorageFault`."""
-    routers, always = _routers(folder, manifest)
-    return _routing().route(routers, publications, taxonomies, scanned) | always
+class IndexStage(NamedTuple):
+    """What routes publications to the shards of a manifest."""
+
+    routers: tuple[Router, ...]
+    always: int
+    """Bit k: every publication visits shard k."""
+
+    def visits(self, publications: Sequence[Publication], taxonomies: Taxonomies, scanned: Views) -> I64:
+        """[publications] the shards that each has to visit: bit k for shard k."""
+        return _routing().route(self.routers, publications, taxonomies, scanned) | self.always
+
+
+@lru_cache(maxsize=1)
+def open_index_stage(folder: Path, manifest: str) -> IndexStage:
+    """Raises `StorageFault`."""
+    shards, found = _read(folder, manifest)
+    return IndexStage(*shards.routers(found))
 
 
 @lru_cache(maxsize=1)
 def _read(folder: Path, manifest: str) -> tuple[ShardFolder, ShardManifest]:
     shards = ShardFolder(folder / SHARDS)
     return shards, shards.manifest(manifest)
-
-
-@lru_cache(maxsize=1)
-def _routers(folder: Path, manifest: str) -> tuple[tuple[Router, ...], int]:
-    shards, found = _read(folder, manifest)
-    return shards.routers(found)
 
 
 @lru_cache(maxsize=1)

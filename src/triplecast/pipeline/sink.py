@@ -15,7 +15,7 @@ from triplecast.crash_points import reach
 from triplecast.driver import Driver
 from triplecast.engine.answers import answers_batch
 from triplecast.errors import TriplecastError
-from triplecast.incremental import EventAnswers
+from triplecast.incremental import EventAnswers, RowsTold
 from triplecast.model.match import ANSWER_LIMITS, Learnt, MatchStats
 from triplecast.outbox import Committed, OutboxBatch, OutboxReader, UndecidedPair
 from triplecast.pipeline.rows import from_arrow, learnt_of, parts_of, results_of, work_of
@@ -77,7 +77,7 @@ class Sink:
         learn: Callable[[int, int, float], None],
         report: Callable[[UndecidedPair | str], None] = lambda notice: None,
         learn_operators: Callable[[Sequence[Learnt]], None] = lambda learnt: None,
-        answers: Callable[[int, int], Sequence[EventAnswers]] = lambda after, upto: (),
+        answers: Callable[[int, int], Sequence[EventAnswers | RowsTold]] = lambda after, upto: (),
         join: Callable[[Sequence[OutboxBatch]], OutboxBatch] = OutboxBatch.joined,
     ) -> None:
         """`learn` gets the publications, rows and seconds of a batch, `learn_operators` its statistics of operators.
@@ -164,9 +164,8 @@ class Sink:
         found, reached, size = [], after, 0
         while reached < upto and size < ANSWER_LIMITS.publication:
             end = min(upto, reached + EVENTS_AT_ONCE)
-            answers = self._answers(reached, end)
-            size += sum(len(each.added) + len(each.removed) for event in answers for each in event.changed)
-            found.append(answers_batch(answers))
+            found.append(answers_batch(self._answers(reached, end)))
+            size += int(found[-1].offsets[-1])
             reached = end
         return OutboxBatch.joined(found), reached
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 
 from triplecast.crash_points import reach
+from triplecast.errors import StorageFault
 from triplecast.evaluate import Evaluator
 from triplecast.index import Snapshot
 from triplecast.journal import BYTES_AT_ONCE
+from triplecast.journal.interface import MatchingReader
 from triplecast.kernels.compiling import FIRST, is_compiled, warm
 from triplecast.kernels.views import Views
 from triplecast.match import Matcher
@@ -25,12 +27,17 @@ from triplecast.model.publication import Publication
 from triplecast.model.stored_rows import FORMAT
 from triplecast.operators.asking import Asker, settle_stored
 from triplecast.outbox import OutboxBatch
+from triplecast.pipeline.carried import Carried, CarriedJournal, NotCarried
+from triplecast.pipeline.hearers import read_hearers
 from triplecast.pipeline.readers import journal_reader, outbox_reader
 from triplecast.pipeline.rows import to_arrow, to_rows
 from triplecast.pipeline.sharding import WHOLE, open_shard
+from triplecast.pipeline.snapshots import SnapshotPlace, fetch, forget_damaged
 from triplecast.taxonomy import Taxonomies
 from triplecast.telling import OpenEvents, Telling
+from triplecast.telling.telling import Told
 
+_Found = TypeVar("_Found")
 ANSWERS_AT_ONCE = 32 << 20
 """Bytes of answers after which a slice leaves its other publications to another job."""
 CHUNK = 256
@@ -49,6 +56,10 @@ class Stage:
     """Where the run's process finds modules."""
     shards: int = 0
     """How many the index is cut into; 0 if workers have the whole."""
+    snapshots: SnapshotPlace | None = None
+    """Where workers have the index from; None where they read the run's folder."""
+    learnt: tuple[Learnt, ...] = ()
+    """The statistics of operators that the journal had when the run began."""
 
     def extend_search_path(self) -> None:
         """Find modules where the run's process finds them."""
@@ -56,12 +67,15 @@ class Stage:
 
 
 class MatchSlice(NamedTuple):
-    """Publications at positions in (after, upto], and the manifest of the index, or of its shards, that answers for
+    """Publications at positions in (after, upto], and the manifest of the index, or of the shard, that answers for
     them."""
 
     after: int
     upto: int
     manifest: str
+    shard: int = WHOLE
+    carried: Carried | None = None
+    """What a worker reads of the journal where it cannot read the run's folder."""
 
 
 class AskedSlice(NamedTuple):
@@ -71,32 +85,47 @@ class AskedSlice(NamedTuple):
     upto: int
     manifest: str
     positions: tuple[int, ...]
+    carried: Carried | None = None
+
+
+def open_slice(
+    stage: Stage, slice: MatchSlice | AskedSlice, opened: Callable[[Path, str, int], _Found]
+) -> tuple[MatchingReader, _Found]:
+    """What a slice is matched with: the journal, and what is `opened` in the folder where the index is, by manifest and
+    shard. Raises `StorageFault`, where the index was fetched after its damaged files were dropped."""
+    shard = slice.shard if isinstance(slice, MatchSlice) else WHOLE
+    if stage.snapshots is None or slice.carried is None:
+        return journal_reader(stage.folder), opened(stage.folder, slice.manifest, shard)
+    fetched = fetch(stage.snapshots, slice.manifest, shard)
+    try:
+        journal = CarriedJournal(slice.carried, read_hearers(fetched.hearers))
+        return journal, opened(fetched.folder, slice.manifest, shard)
+    except StorageFault:
+        forget_damaged(stage.snapshots, slice.manifest, shard)
+        raise
 
 
 def match_slice(stage: Stage, slice: MatchSlice) -> Iterator[pa.RecordBatch]:
     """The first stage: decide what needs no operator of a slice's publications, in order of position. Yield `MATCHES`,
     one row at least."""
-    after, upto, manifest = slice
-    journal = journal_reader(stage.folder)
-    answers = SliceAnswers(stage, slice, open_shard(stage.folder, manifest, WHOLE))
-    start = after
-    while not answers.left and (events := journal.documents(start, upto, CHUNK, BYTES_AT_ONCE)):
+    journal, snapshot = open_slice(stage, slice, open_shard)
+    answers, start = SliceAnswers(stage, slice, journal, snapshot), slice.after
+    while not answers.left and (events := journal.documents(start, slice.upto, CHUNK, BYTES_AT_ONCE)):
         publications = [each for each in events if isinstance(each, Publication)]
         yield from answers.add(start, events, publications, journal.taxonomies(start, events[-1].position))
         start = events[-1].position
-    if start == after:
-        yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats())
+    if start == slice.after:
+        yield to_arrow(OutboxBatch.joined(()), slice.after, slice.upto, MatchStats())
 
 
 class SliceAnswers:
     """What a snapshot, or a shard, finds of a slice, chunk by chunk, until that takes too much."""
 
-    def __init__(self, stage: Stage, slice: MatchSlice, snapshot: Snapshot, shard: int = WHOLE) -> None:
-        self._stage = stage
-        self._after, self._upto = slice.after, slice.upto
+    def __init__(self, stage: Stage, slice: MatchSlice, journal: MatchingReader, snapshot: Snapshot) -> None:
+        self._operators = stage.operators
+        self._slice = slice
         self._snapshot = snapshot
-        self._shard = shard
-        self._telling = _telling(stage)
+        self._telling = Telling(journal, _matcher(stage.operators))
         self._sent = 0
         self.left = False
         """Whether the rest is left to another job."""
@@ -110,38 +139,48 @@ class SliceAnswers:
         scanned: Views | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield `MATCHES` of the events behind `start`; of their publications, these are matched."""
+        after, upto, _, shard, _ = self._slice
         if self.left:
             return
-        after, upto, stage, snapshot = self._after, self._upto, self._stage, self._snapshot
-        matcher = _matcher(stage.operators)
-        for of, matched in matcher.match_pieces(snapshot, publications, taxonomies, scanned):
+        for of, matched in _matcher(self._operators).match_pieces(self._snapshot, publications, taxonomies, scanned):
             end = of[-1].position if len(of) and of[-1] is not publications[-1] else events[-1].position
             some = [each for each in events if start < each.position <= end]
             found, stats = OutboxBatch.of(of, matched), matched.stats
-            if self._shard != WHOLE:
-                mine = 0 if self._shard else sum(isinstance(each, Publication) for each in some)
-                stats = replace(stats, publications=mine)
-            for told in self._telling.tell(snapshot, some, found):
+            if shard != WHOLE:
+                stats = replace(stats, publications=0 if shard else sum(isinstance(each, Publication) for each in some))
+            for told in _told_as_carried(self._telling.tell(self._snapshot, some, found)):
+                if told is None:
+                    self.left = True
+                    break
                 waiting = OpenEvents.between(start, told.upto, some, matched, found)
-                parts = waiting.parts(stage.operators) if self._shard == WHOLE else ()  # the outbox has one for a range
+                parts = waiting.parts(self._operators) if shard == WHOLE else ()  # the outbox has one for a range
                 reach("pipeline.batch-matched")
                 yield from to_rows(told.batch, after, upto, stats, open=parts)
                 start, stats = told.upto, MatchStats()
                 self._sent += len(told.batch.bindings)
-            if self._sent > ANSWERS_AT_ONCE:
+            if self.left or self._sent > ANSWERS_AT_ONCE:
                 self.left = True
                 yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats(), left=start)
                 return
 
 
+def _told_as_carried(told: Iterator[Told]) -> Iterator[Told | None]:
+    """What is told, and None, at last, where more versions before are needed than were carried."""
+    try:
+        yield from told
+    except NotCarried:
+        yield None
+
+
 def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
     """The second stage: call operators. Yield what becomes of the pending pairs of a slice's publications, and the
     results, as `MATCHES`."""
-    pending = outbox_reader(stage.folder).pending(asked.positions[0] - 1, len(asked.positions))
+    carried, positions = asked.carried, asked.positions
+    pending = carried.pending if carried else outbox_reader(stage.folder).pending(positions[0] - 1, len(positions))
     stored = [part.body for part in pending.parts if part.format == FORMAT]
-    journal, matcher, asker = journal_reader(stage.folder), _matcher(stage.operators), _asker(stage)
-    telling = _telling(stage)
-    snapshot = open_shard(stage.folder, asked.manifest, WHOLE)
+    matcher, asker = _matcher(stage.operators), _asker(stage)
+    journal, snapshot = open_slice(stage, asked, open_shard)
+    telling = Telling(journal, matcher)
     asker.forget_ended(snapshot)
     left = list(asked.positions)
     while left:
@@ -171,15 +210,10 @@ def _matcher(operators: OperatorSet) -> Matcher:
     return Matcher(Evaluator(), operators)
 
 
-def _telling(stage: Stage) -> Telling:
-    return Telling(journal_reader(stage.folder), _matcher(stage.operators))
-
-
 @lru_cache(maxsize=1)
 def _asker(stage: Stage) -> Asker:
-    """With the statistics of operators that the journal had when this process began."""
-    return make_asker(stage, journal_reader(stage.folder).learnt())
+    return make_asker(stage)
 
 
-def make_asker(stage: Stage, learnt: Iterable[Learnt]) -> Asker:
-    return Asker(schedule=stage.schedule, learnt=learnt, operators=stage.operators)
+def make_asker(stage: Stage) -> Asker:
+    return Asker(schedule=stage.schedule, learnt=stage.learnt, operators=stage.operators)

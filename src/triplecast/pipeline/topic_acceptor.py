@@ -6,19 +6,18 @@ What a group of records brings and how far their partitions were read is one tra
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from triplecast.crash_points import reach
-from triplecast.ingest import Document, ParsedDocument, Parser
+from triplecast.ingest import Document, ParsedDocument
 from triplecast.ingest.inbox_files import GROUP_BYTES, GROUP_DOCUMENTS
-from triplecast.journal import Journal
 from triplecast.kafka.records import Arrival, read_record
 from triplecast.kafka.topic_reader import TopicReader
-from triplecast.model.printable import printable_name
 from triplecast.model.publication import Draft, FileState, Reject
-from triplecast.pipeline.acceptor import Taken
+from triplecast.pipeline.acceptor import Intake, Taken, describe_warnings
 from triplecast.pipeline.looks import LOOK_SECONDS
 
 _VERSION = "version"
@@ -45,24 +44,9 @@ class TopicAcceptor:
     ignored: tuple[str, ...] = ()
     """Nothing of a topic is left out."""
 
-    def __init__(
-        self,
-        reader: TopicReader,
-        journal: Journal,
-        parser: Parser,
-        dataset: bool,
-        report: Callable[[Reject | str], None],
-        committed: Callable[[], None] = lambda: None,
-        split: str | None = None,
-    ) -> None:
-        """`committed` is called after each commit."""
+    def __init__(self, reader: TopicReader, intake: Intake) -> None:
         self._reader = reader
-        self._journal = journal
-        self._parser = parser
-        self._dataset = dataset
-        self._split = split
-        self._report = report
-        self._committed = committed
+        self._intake = intake
         self._ends = reader.ends()
         """Where the partitions ended when the run began."""
         self._whole = reader.is_at(self._ends)
@@ -87,28 +71,28 @@ class TopicAcceptor:
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _take(self, ending: threading.Event, is_over: Callable[[], bool]) -> None:
-        """While one group is parsed, the one before is committed."""
-        pending: _RecordGroup | None = None
-        with ThreadPoolExecutor(1, "triplecast-parsing") as parsing:
+        pending: deque[_RecordGroup] = deque()
+        with ThreadPoolExecutor(self._intake.ahead, "triplecast-parsing") as parsing:
             while not is_over():
                 group = self._read(parsing, 0.0 if pending else LOOK_SECONDS)
-                self._whole = group is None and pending is None
-                if pending is not None:
-                    self._commit(pending)
-                pending = group
-            if pending is not None and ending.is_set():
+                self._whole = group is None and not pending
+                if group is not None:
+                    pending.append(group)
+                if pending and (group is None or len(pending) > self._intake.ahead):
+                    self._commit(pending.popleft())
+            while pending and not ending.is_set():
+                self._commit(pending.popleft())
+            if pending:
                 self._whole = False
-            elif pending is not None:
-                self._commit(pending)
 
     def _read(self, parsing: ThreadPoolExecutor, wait: float) -> _RecordGroup | None:
         records = self._reader.read(GROUP_DOCUMENTS, GROUP_BYTES, wait)
         lost, self._reader.lost = self._reader.lost, []
         if not records and not lost:
             return None
-        arrivals = [read_record(record, self._dataset, self._split) for record in records]
+        arrivals = [read_record(record, self._intake.dataset, self._intake.split) for record in records]
         documents = [each.change for each in arrivals if isinstance(each.change, Document)]
-        return _RecordGroup(arrivals, lost, self._reader.states(), parsing.submit(self._parser.parse, documents))
+        return _RecordGroup(arrivals, lost, self._reader.states(), parsing.submit(self._intake.parse, documents))
 
     def _commit(self, group: _RecordGroup) -> None:
         parsed = iter(group.parsing.result())
@@ -133,26 +117,20 @@ class TopicAcceptor:
             else:
                 changes += result.drafts
                 rejects += result.rejects
-                warnings += (f"{printable_name(arrival.record.source)}: note: {each}" for each in result.warnings)
+                warnings += describe_warnings(arrival.record.source, result)
             if arrival.version is not None and arrival.graph is not None and (result is None or result.drafts):
                 versions[version_place(arrival.graph)] = FileState(arrival.version, 0, b"", _VERSION)
         reach("kafka.taken")
-        accepted = self._journal.commit_changes(changes, group.places | versions, (), rejects)
-        self._committed()
-        self._reader.commit(self._journal.head())
+        accepted = self._intake.journal.commit_changes(changes, group.places | versions, (), rejects)
+        self._intake.committed()
+        self._reader.commit(self._intake.journal.head())
         new = sum(each.outcome == "accepted" for each in accepted)
-        self.taken.accepted += new
-        self.taken.unchanged += len(accepted) - new + repeated
-        self.taken.rejects += len(rejects)
-        for reject in rejects:
-            self._report(reject)
-        for warning in warnings:
-            self._report(warning)
+        self._intake.tell(self.taken, new, len(accepted) - new + repeated, rejects, warnings)
 
     def _versions(self, arrivals: Sequence[Arrival]) -> dict[str, FileState]:
         """The publisher's last versions of the graphs whose records have one."""
         places = {version_place(each.graph) for each in arrivals if each.version is not None and each.graph is not None}
-        return self._journal.sources(sorted(places)) if places else {}
+        return self._intake.journal.sources(sorted(places)) if places else {}
 
     def _late(self, arrival: Arrival, versions: dict[str, FileState]) -> list[Reject] | None:
         """None for what comes in time; of what comes again nothing is said, of what comes too late a reject."""

@@ -9,7 +9,7 @@ from threading import RLock
 from typing import Any
 
 from triplecast.compile.refusals import operators_of
-from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
+from triplecast.errors import IdInUse, InputError, QueryRefused, QuerySyntaxError
 from triplecast.ingest import Document
 from triplecast.journal import Journal, time_text
 from triplecast.model.subscription import (
@@ -304,7 +304,7 @@ class Registry:
         found = self._journal.registration(holder) if holder else None
         by = f" by a subscription of {describe_source(found.source)}" if found else ""
         hint = "change that file" if found and found.source == FILES else "unsubscribe it"
-        return InputError(f"subscription id {name!r} is in use{by}", f"{hint} or choose another id")
+        return IdInUse(f"subscription id {name!r} is in use{by}", f"{hint} or choose another id")
 
     def _register(
         self,

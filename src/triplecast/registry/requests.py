@@ -104,7 +104,7 @@ class Requests:
                 candidate = candidate._replace(named=False)
             candidates.append(candidate)
         outcomes = self._registry.change(API, candidates, lease=lease, tickets=True)
-        return {"outcomes": [_outcome(each) for each in outcomes]}
+        return {"outcomes": [outcome_row(each) for each in outcomes]}
 
     def _replace(self, fields: Fields) -> Answer:
         """``subscriptions`` as objects, ``ended``: ids, ``within``: as `Registry.replace` and `Registry.bind` say."""
@@ -118,7 +118,7 @@ class Requests:
                 raise subscription
             found.append(subscription)
         candidates = self._registry.examine_all(found, within=_text(fields, "within"))
-        return {"outcomes": [*map(_outcome, self._registry.replace(API, found, candidates, ended))]}
+        return {"outcomes": [*map(outcome_row, self._registry.replace(API, found, candidates, ended))]}
 
     def _unsubscribe(self, fields: Fields) -> Answer:
         """``id`` and perhaps its ``ticket``; or ``owner``: all of theirs."""
@@ -159,7 +159,8 @@ def _subscription_of(fields: object, number: int) -> Subscription | InputError:
     return InputError(f"{found.place} {found.reason}", found.hint) if isinstance(found, SubscriptionFault) else found
 
 
-def _outcome(outcome: Subscribed | Refusal) -> Answer:
+def outcome_row(outcome: Subscribed | Refusal) -> Answer:
+    """What was registered, or `error` and `hint`."""
     if isinstance(outcome, Subscribed):
         return {name: getattr(outcome, name) for name in Subscribed.__slots__}
     if isinstance(outcome, InputError):
@@ -174,7 +175,7 @@ def _outcome(outcome: Subscribed | Refusal) -> Answer:
 
 
 def outcome_of(fields: Any) -> Subscribed | Refusal:
-    """What `_outcome` wrote; each refusal is an `InputError`."""
+    """What `outcome_row` wrote; each refusal is an `InputError`."""
     if "error" in fields:
         return InputError(fields["error"], fields["hint"])
     return Subscribed(**{**fields, "warnings": tuple(fields["warnings"]), "matches": ()})

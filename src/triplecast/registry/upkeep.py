@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from weakref import WeakSet
@@ -86,6 +86,11 @@ class IndexUpkeep:
         """Keep what was read of new registrations, so that the next update need not read it again."""
         for found, each in zip(registrations, compiled, strict=True):
             self._compiled[int(found.id)] = each
+
+    @property
+    def compiled(self) -> Mapping[int, CompiledSubscription]:
+        """What is kept now of new registrations, by id; it changes."""
+        return self._compiled
 
     def update(self) -> bool:
         """Bring the index up to the journal's head and compact it; whether it changed. Raises `StorageFault`."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels.layout import I32, I64
-from triplecast.kernels.termbank import TermBank, compact_terms, number_lines, number_terms, terms_of
+from triplecast.kernels.termbank import TermBank, compact_terms, number_lines, terms_of
 from triplecast.kernels.triples import SortedTriples, sort_triples
 from triplecast.model.events import Removal
 from triplecast.model.publication import Publication
@@ -53,8 +53,8 @@ class Assembled(NamedTuple):
 def number_documents(bank: TermBank, events: Sequence[Publication | Removal]) -> tuple[TermBank, DocumentRun]:
     """Number the triples of events in one pass: (the bank with their terms, the run)."""
     texts = [document_lines(event) if isinstance(event, Publication) else None for event in events]
-    bank, triples = number_lines(bank, b"".join(text for text in texts if text))
-    bank, graphs = number_terms(bank, [b"<%b>" % event.graph.encode() for event in events])
+    names = [b"<%b>" % event.graph.encode() for event in events]
+    bank, triples, graphs = number_lines(bank, b"".join(text for text in texts if text), names)
     lengths = [REMOVED if text is None else text.count(b"\n") for text in texts]
     return bank, DocumentRun(graphs, np.array(lengths, np.int64), triples)
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
 
+from triplecast.kernels.changed import ChangedAnswers, ChangedLimits, changed_answers
 from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.livetriples import count_fitting, empty_live, find_fitting, live_with_room, reach_fitting
+from triplecast.kernels.resolve import current_hash_mask
+from triplecast.kernels.single import Packed
 from triplecast.kernels.stored_views import view_subjects
-from triplecast.kernels.termbank import TermBank, empty_bank, find_term, number_lines, number_terms
+from triplecast.kernels.termbank import TermBank, empty_bank, find_term, number_lines
 from triplecast.kernels.timeline import (
     Reached,
     Replacements,
     Timeline,
-    follow_predicate,
+    follow_steps,
     replace_documents,
     stayed_subjects,
     timeline_of,
@@ -32,6 +36,8 @@ from triplecast.repository.held import HeldChange
 
 MERGE_AFTER = 65_536
 """Triples of documents that came and went before the live part is sorted in; in a large store, a quarter of it."""
+_TERMS_KEPT = 10_000
+"""Terms of subscriptions whose ids are kept at hand, and of ids that were asked for."""
 NO_TRIPLES: I32 = np.zeros((0, 3), np.int32)
 
 
@@ -92,6 +98,7 @@ class Store:
         """Triples of documents that came and went since."""
         self._last: Changes | None = None
         self._ids: dict[str, int] = {}
+        self._texts: dict[int, str] = {}
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 
@@ -118,11 +125,15 @@ class Store:
     def document(self, graph: int) -> I32 | None:
         if graph in self._changed:
             return self._changed[graph]
-        graphs, offsets, rows = self._documents
-        at = int(np.searchsorted(graphs, np.int32(graph)))  # of their type, or all of them are converted
-        if at == len(graphs) or graphs[at] != graph:
-            return None
-        return self._stored.rows[rows[offsets[at] : offsets[at + 1]]]
+        return self._stored_documents(np.array([graph], np.int32)).get(graph)
+
+    def _stored_documents(self, graphs: I32) -> dict[int, I32]:
+        """The triples of those of some documents that were there when the triples were sorted."""
+        known, offsets, rows = self._documents
+        at = np.searchsorted(known, graphs)
+        at[at == len(known)] = 0
+        found = at[known[at] == graphs].tolist() if len(known) else []
+        return {int(known[each]): self._stored.rows[rows[offsets[each] : offsets[each + 1]]] for each in found}
 
     def before(self, event: int = 0) -> EarlierStore:
         """The store as before an event of its last run, by its number there, until the next."""
@@ -166,10 +177,19 @@ class Store:
             self._last = last
 
     def id(self, term: str) -> int:
-        """As `id_of`, kept until the next run."""
+        """As `id_of`; ids are kept until a merge gives others."""
         found = self._ids.get(term)
         if found is None:
-            found = self._ids[term] = id_of(self, term)
+            found = id_of(self, term)
+            if found != NOWHERE:
+                self._ids[term] = found
+        return found
+
+    def text(self, id: int) -> str:
+        """The term of an id, kept likewise."""
+        found = self._texts.get(id)
+        if found is None:
+            found = self._texts[id] = self.bank.term(id).decode()
         return found
 
     def is_last(self, changes: Changes) -> bool:
@@ -179,9 +199,14 @@ class Store:
         """As `view_subjects`, of the last run."""
         return view_subjects(self._stored, self._live, self._timeline, self.bank, keys, most)
 
-    def follow(self, keys: I64, predicate: int, backward: bool, room: int, most: int) -> Reached:
-        """As `follow_predicate`, of the last run."""
-        return follow_predicate(self._stored, self._live, self._timeline, keys, predicate, backward, room, most)
+    def changed(self, keys: I64, packed: Packed, limits: ChangedLimits) -> ChangedAnswers:
+        """As `changed_answers`, of the last run."""
+        stored, live, mask = self._stored, self._live, current_hash_mask()
+        return changed_answers(stored, live, self._timeline, self.bank, keys, packed, limits, mask)
+
+    def follow(self, keys: I64, steps: I64, room: int, most: int) -> Reached:
+        """As `follow_steps`, of the last run."""
+        return follow_steps(self._stored, self._live, self._timeline, keys, steps, room, most)
 
     def stayed(self, keys: I64) -> I64:
         """As `stayed_subjects`, of the last run."""
@@ -208,20 +233,16 @@ class Store:
         self._make_room()
         documents = [each for each in events if isinstance(each, Publication | Removal)]
         self.bank, (ids, lengths, triples) = number_documents(self.bank, documents)
-        ends = np.cumsum(np.maximum(lengths, 0)).tolist()
-        numbered = zip(ids.tolist(), lengths.tolist(), ends, strict=True)
+        stored = self._stored_documents(ids)
+        numbered, end = zip(ids.tolist(), lengths.tolist(), strict=True), 0
         graphs: list[int] = []
         new: list[I32] = []
         replaced: list[I32 | None] = []
         for event in events:
-            if not isinstance(event, Publication | Removal):
-                graphs.append(ANY)
-                new.append(NO_TRIPLES)
-                replaced.append(None)
-                continue
-            graph, length, end = next(numbered)
-            old = self.document(graph)
-            document = None if length == REMOVED else triples[end - length : end]
+            graph, length = next(numbered) if isinstance(event, Publication | Removal) else (ANY, REMOVED)
+            old = self._changed[graph] if graph in self._changed else stored.get(graph)
+            document = None if length == REMOVED else triples[end : end + length]
+            end += max(length, 0)
             if old is not None or document is not None:
                 self._changed[graph] = document
             graphs.append(graph)
@@ -237,8 +258,8 @@ class Store:
         """Give graphs, by their terms, other lines in one event; empty ones are removed. No two of them share a
         triple."""
         self._make_room()
-        self.bank, triples = number_lines(self.bank, b"".join(documents.values()))
-        self.bank, graphs = number_terms(self.bank, [graph.encode() for graph in documents])
+        names = [graph.encode() for graph in documents]
+        self.bank, triples, graphs = number_lines(self.bank, b"".join(documents.values()), names)
         old, at = [NO_TRIPLES], 0
         for graph, lines in zip(graphs.tolist(), documents.values(), strict=True):
             before, end = self.document(graph), at + lines.count(b"\n")
@@ -260,7 +281,10 @@ class Store:
         timeline = replace_documents(self._stored, self._live, replacements)
         self._moved += len(graphs) + len(replacements.new) + len(replacements.old)
         offsets = np.searchsorted(timeline.event, np.arange(len(graphs) + 1, dtype=np.int32))
-        self._last, self._ids = Changes(timeline, offsets, graphs, replaced), {}
+        self._last = Changes(timeline, offsets, graphs, replaced)
+        for known in (self._ids, self._texts):
+            if len(known) > _TERMS_KEPT:
+                known.clear()
         for held in self._held:
             for event in range(len(graphs)):
                 held.take(self._last.of(event))
@@ -304,6 +328,4 @@ _NO_DOCUMENTS = DocumentRun(np.zeros(0, np.int32), np.zeros(0, np.int64), NO_TRI
 
 
 def _offsets_of(documents: Sequence[I32]) -> I64:
-    offsets = np.zeros(len(documents) + 1, np.int64)
-    np.cumsum([len(each) for each in documents], out=offsets[1:])
-    return offsets
+    return np.array([0, *accumulate(map(len, documents))], np.int64)

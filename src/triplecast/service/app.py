@@ -26,12 +26,14 @@ from triplecast.service import (
     feeds,
     health,
     notifications,
+    patches,
     problems,
     receipts,
     sepa,
     sources,
     sparql,
     subscriptions,
+    taxonomy,
     websub,
 )
 from triplecast.service.guard import Guard
@@ -43,7 +45,7 @@ ROUTERS = tuple(
     each.router
     for each in (
         *(documents, notifications, event_streams, durable_streams, feeds, websub, delivery, subscriptions, sources),
-        *(sparql, sepa, health),
+        *(sparql, sepa, taxonomy, patches, health),
     )
 )
 """A path of one comes before those of later ones: ``/subscriptions/{id}`` takes ids with slashes."""

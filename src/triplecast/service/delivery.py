@@ -12,9 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from triplecast.delivery.requests import TargetRequests, shown_letter
 from triplecast.delivery.target import Target
 from triplecast.registry.listing import LiveSubscription
+from triplecast.service.bodies import body_of, read_body
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import State
-from triplecast.service.subscriptions import Ticket, body_of, find_subscription, needed_ticket, read_body
+from triplecast.service.subscriptions import Ticket, find_subscription, needed_ticket
 from triplecast.service.target_rows import NewTarget, TargetRow, destination_of, needed_targets, row_of
 from triplecast.service.tokens import CanSubscribe
 

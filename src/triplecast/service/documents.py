@@ -146,7 +146,7 @@ async def post_document(
     """Add triples to the document of a graph. Without a graph, publish a document or a feed that names itself, or
     NDJSON: a document a line, {"id": IRI, "media_type": …, "data": …}."""
     name = _writable(graph, default)
-    if name is None and _media_type(request).partition(";")[0].strip().lower() == NDJSON:
+    if name is None and sent_type(request).partition(";")[0].strip().lower() == NDJSON:
         return await _publish_lines(request, state)
     return await _publish(request, state, access.owner, name, _put if name is None else _merge)
 
@@ -179,7 +179,7 @@ Publish = Callable[[Engine, Document, str | None, Condition | None], Receipt]
 async def _publish(
     request: Request, state: ServiceState, owner: str | None, graph: str | None, publish: Publish
 ) -> Response:
-    media_type, conditions = _media_type(request) or None, Preconditions.of(request.headers)
+    media_type, conditions = sent_type(request) or None, Preconditions.of(request.headers)
     key = request.headers.get("idempotency-key")
     async with state.body(request, state.settings.document_bytes) as data:
         document = document_of(data, media_type, graph, False)
@@ -370,8 +370,8 @@ def _writable(graph: str | None, default: str | None) -> str | None:
     return graph
 
 
-def _media_type(request: Request) -> str:
-    """Raises `Problem` 415 for a type that is none of a document."""
+def sent_type(request: Request) -> str:
+    """The Content-Type, empty where there is none. Raises `Problem` 415 for one that no document has."""
     media_type: str = request.headers.get("content-type", "")
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip", ""):

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from triplecast.service.problems import Problem
-from triplecast.service.state import ServiceState
+from triplecast.service.state import CALLBACKS, ServiceState
 
 LOG = logging.getLogger("triplecast.service")
 """JSON, a line a request. Never a query string, a header or the value of a path: tickets, tokens and secret addresses
@@ -55,8 +55,8 @@ class Guard:
 
     def _refusal(self, headers: Headers, scope: Scope) -> Problem | None:
         hosts, tokens = self._state.settings.hosts, self._state.settings.tokens
-        if not hosts:
-            return None
+        if not hosts or (scope["type"] == "http" and scope["path"].startswith(CALLBACKS)):
+            return None  # whoever calls back has a secret address, which no page of another site can know
         if _name_of(headers.get("host", "")) not in hosts:
             return Problem(421, "this server has another name", mend=f"call it {', '.join(sorted(hosts))}")
         origin = headers.get("origin")

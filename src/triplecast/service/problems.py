@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from triplecast.errors import (
     DocumentRejected,
     FolderLocked,
+    IdInUse,
     InputError,
     QueryRefused,
     QuerySyntaxError,
@@ -26,6 +27,7 @@ from triplecast.errors import (
     TaxonomyCycle,
     TriplecastError,
 )
+from triplecast.service.faults import describe_faults
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -86,6 +88,7 @@ _STATUS: tuple[tuple[type[TriplecastError], int, str], ...] = (
     (QueryTooLarge, 422, "the query takes more than it may"),
     (DocumentRejected, 422, "the document cannot be read"),
     (TaxonomyCycle, 422, "the taxonomy has a cycle"),
+    (IdInUse, 409, "the id is in use"),
     (InputError, 400, "the request cannot be used"),
     (FolderLocked, 503, "the folder belongs to another process now"),
     (StorageFull, 507, "no space is left"),
@@ -101,7 +104,7 @@ def problem_of(error: TriplecastError) -> Problem:
         expected = f"expected: {', '.join(error.expected)}" if error.expected else ""
         return Problem(status, title, error.message, expected, line=error.line, column=error.column)
     if isinstance(error, QueryRefused):
-        detail = f"{error.construct}: {error.reason}"
+        detail = f"{error.construct} is refused: {error.reason}"
         return Problem(status, title, detail, error.hint, line=error.line, column=error.column)
     if isinstance(error, DocumentRejected):
         detail = f"{error.stage}: {error.reason}"
@@ -129,9 +132,7 @@ async def answer_error(_: Request, error: Exception) -> Response:
 async def answer_invalid(_: Request, error: Exception) -> Response:
     """What FastAPI finds wrong with parameters and bodies."""
     assert isinstance(error, RequestValidationError)
-    faults = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
-    found = "; ".join(faults[:5]).encode("utf-8", "backslashreplace").decode()
-    return Problem(422, "the request is not as described", found, "see /openapi.json").response()
+    return Problem(422, "the request is not as described", *describe_faults(error.errors())).response()
 
 
 async def answer_http(_: Request, error: Exception) -> Response:

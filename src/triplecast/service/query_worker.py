@@ -11,9 +11,13 @@ from typing import NamedTuple
 
 from triplecast.errors import InputError, QueryTooLarge, StorageFault
 from triplecast.journal import JournalFile, read_clock, system_clock, time_text
+from triplecast.local.descriptions import describe
 from triplecast.repository import EntailedCopies, QueryAnswer, Repository, query_store
 from triplecast.repository.answer_text import WRITERS
+from triplecast.repository.store import Store
 
+DESCRIPTION = "description"
+"""The form of a resource's description."""
 _OPENED: dict[str, Repository] = {}
 """The one folder of this process."""
 _COPIES = EntailedCopies()
@@ -22,8 +26,9 @@ _COPIES = EntailedCopies()
 class Question(NamedTuple):
     folder: str
     text: str
+    """Of the query, or a resource to be described."""
     form: str
-    """One of `WRITERS`."""
+    """One of `WRITERS`, or `DESCRIPTION`."""
     steps: int
     rows: int
     """Most rows, or triples, of the answer."""
@@ -40,6 +45,8 @@ def answer(message: bytes) -> bytes:
         repository = _OPENED[asked.folder]
         store, now = repository.follow(), time_text(read_clock(system_clock))
         with _limited(asked.seconds):
+            if asked.form == DESCRIPTION:
+                return b"+" + describe_iri(store, asked.text)
             found = query_store(store, asked.text, "sparql", asked.steps, now, None, repository.taxonomy, _COPIES)
             return b"+" + write_answer(found, asked.form, asked.rows)
     except (QueryTooLarge, StorageFault) as error:
@@ -62,6 +69,11 @@ def _limited(seconds: float) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def describe_iri(store: Store, iri: str) -> bytes:
+    """What the store says of an IRI, with the blank nodes that this leads to, as N-Triples."""
+    return b"".join(describe(store, f"<{iri}>").lines)
 
 
 def write_answer(found: QueryAnswer, form: str, rows: int) -> bytes:

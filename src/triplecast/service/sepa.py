@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
-from triplecast.engine import Subscribed
+from triplecast.engine import Engine, Subscribed
 from triplecast.errors import InputError, TriplecastError
 from triplecast.model.subscription import REPOSITORY
 from triplecast.outbox import Cursor
@@ -107,9 +107,11 @@ class Connection:
         return (message.get("bytes") or b"").decode("utf-8", "replace") if text is None else text
 
     async def end(self) -> None:
-        for each in [*self._standing.values()]:
-            with suppress(Problem, TriplecastError):
-                await self._cancel(each)
+        """Also where the connection's task is cancelled: what is left then ends with its lease."""
+        with suppress(Problem):
+            await asyncio.shield(
+                self._state.write(partial(_cancel_all, self._state.engine, [*self._standing.values()]))
+            )
 
     # ---- telling ----------------------------------------------------------------------------------------------------
 
@@ -187,17 +189,20 @@ class Connection:
         standing = self._standing.get(uri) if isinstance(uri, str) else None
         if standing is None:
             raise Problem(404, "this connection has no such subscription", mend="send the spuid that it was given")
-        await self._cancel(standing)
+        await self._state.write(partial(self._state.engine.unsubscribe, standing.id, standing.ticket))
         del self._standing[str(uri)]
         return json.dumps({"unsubscribed": {"spuid": uri}})
-
-    async def _cancel(self, standing: Standing) -> None:
-        await self._state.write(partial(self._state.engine.unsubscribe, standing.id, standing.ticket))
 
     def _owner(self, authorization: object) -> str | None:
         """Whose the subscription is. Raises `Problem` 401 and 403."""
         sent = authorization if isinstance(authorization, str) else self._socket.headers.get("authorization", "")
         return opened(self._state.settings.tokens, sent.removeprefix("Bearer ").strip(), SUBSCRIBE).owner
+
+
+def _cancel_all(engine: Engine, standing: Iterable[Standing]) -> None:
+    for each in standing:
+        with suppress(TriplecastError):
+            engine.unsubscribe(each.id, each.ticket)
 
 
 def _first_answer(state: ServiceState, subscribed: Subscribed) -> Mapping[str, object]:

@@ -17,8 +17,8 @@ LOOPBACK_NAMES = frozenset(("localhost", "127.0.0.1", "[::1]"))
 
 
 STREAMS = 10_000
-PUBLISH, SUBSCRIBE, READ, ADMIN = "publish", "subscribe", "read", "admin"
-SCOPES = (PUBLISH, SUBSCRIBE, READ, ADMIN)
+PUBLISH, SUBSCRIBE, READ, TAXONOMY, ADMIN = "publish", "subscribe", "read", "taxonomy", "admin"
+SCOPES = (PUBLISH, SUBSCRIBE, READ, TAXONOMY, ADMIN)
 """What a token may open. `ADMIN` opens all, and what is another owner's."""
 
 
@@ -57,6 +57,8 @@ class ServiceSettings:
     """Documents that wait for those that are being committed: the last of them for some 100 ms."""
     streams: int = STREAMS
     """Streams of notifications that are open at once."""
+    logs_kept: int = 8
+    """Of local repositories, each with the documents in memory."""
     queries_waiting: int = 32
     query_seconds: float = 10.0
     """CPU time of one query."""
@@ -69,6 +71,8 @@ class ServiceSettings:
     """Of an answer as it is sent."""
     egress: EgressRules = field(default_factory=EgressRules)
     """Where webhooks and sources may be."""
+    public_url: str = ""
+    """Under which hubs of feeds reach this service; empty: it subscribes to none."""
     mail: MailServer | None = None
     idempotency: timedelta = field(default=timedelta(days=1))
     """How long the answer to a request with an ``Idempotency-Key`` is kept."""

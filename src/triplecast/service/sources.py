@@ -62,6 +62,11 @@ class ImportedRows(BaseModel):
     """Why entries were left out."""
 
 
+class CheckedRow(BaseModel):
+    url: str
+    """It is asked next."""
+
+
 class ReleasedRow(BaseModel):
     url: str
     released: int
@@ -112,9 +117,9 @@ async def remove_source(state: State, access: CanAdmin, url: Address) -> None:
 
 
 @router.post("/sources/check")
-async def check_source(state: State, access: CanAdmin, url: Address) -> AddedRow:
+async def check_source(state: State, access: CanAdmin, url: Address) -> CheckedRow:
     """Have a source asked now, also one that is gone."""
-    return AddedRow(url=await state.call(partial(_sources_of(state).check, url, _now())), added=False)
+    return CheckedRow(url=await state.call(partial(_sources_of(state).check, url, _now())))
 
 
 @router.post("/sources/release")

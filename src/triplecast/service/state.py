@@ -16,6 +16,7 @@ from triplecast.delivery.requests import TargetRequests
 from triplecast.egress import Egress
 from triplecast.engine import Engine
 from triplecast.service.call_threads import CallThreads, overloaded
+from triplecast.service.followers import Followers
 from triplecast.service.idempotency import KeptAnswers
 from triplecast.service.metrics import Metrics
 from triplecast.service.problems import Problem
@@ -27,6 +28,8 @@ from triplecast.service.tail import Tail
 from triplecast.sources import Poller
 
 _Result = TypeVar("_Result")
+CALLBACKS = "/websub/"
+"""The path below which hubs send what is new in the folder's sources; a secret follows."""
 
 
 class ServiceState:
@@ -52,10 +55,14 @@ class ServiceState:
         self.querying = CallThreads("querying", 1, settings.queries_waiting)
         self.publications = Publications(engine, self.writing, settings.documents_waiting)
         self.streams = Streams(self.tail, self.notifications, self.reading)
+        self.following = CallThreads("following", 1, settings.waiting)
+        self.followers = Followers(engine, settings.logs_kept)
         self.metrics = Metrics(engine, None if targets is None else targets.deliveries)
         self._held = 0
         folder = engine.serving.folder
-        self.poller = None if folder is None else Poller(engine, folder, Egress(settings.egress).send)
+        callbacks = settings.public_url and f"{settings.public_url.rstrip('/')}{CALLBACKS}"
+        send = Egress(settings.egress).send
+        self.poller = None if folder is None else Poller(engine, folder, send, callbacks=callbacks)
         """Asks the folder's sources; None in memory."""
 
     def check_streams(self) -> None:
@@ -82,9 +89,10 @@ class ServiceState:
         if self.poller is not None:
             self.poller.close()
         self.publications.close()
-        for lane in (self.writing, self.reading, self.querying):
+        for lane in (self.writing, self.reading, self.querying, self.following):
             lane.close()
         self.queries.close()
+        self.followers.close()
         self.kept.close()
         self.notifications.close()
         if self.engine.serving.folder is not None:

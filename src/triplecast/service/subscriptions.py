@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from triplecast.delivery.requests import TargetRequests
 from triplecast.engine import Engine, Subscribed
@@ -18,6 +18,7 @@ from triplecast.errors import InputError
 from triplecast.languages.keywords import Keywords, keywords_query
 from triplecast.model.subscription import FOREVER, LONGEST_NAME, read_lease
 from triplecast.registry.listing import LiveSubscription
+from triplecast.service.bodies import Strict, body_of, read_body
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.settings import ADMIN, Access
 from triplecast.service.sparql import DIRECT
@@ -37,7 +38,6 @@ SHOWN = 10
 PAGE = 1_000
 """Most subscriptions that one answer lists."""
 _TEXTS = (DIRECT, "text/plain")
-_Model = TypeVar("_Model", bound=BaseModel)
 
 Language = Literal["sparql", "rdql", "rule"]
 Seconds = Annotated[float, Field(gt=0, le=315_360_000_000, allow_inf_nan=False)]
@@ -47,11 +47,7 @@ Ticket = Annotated[
 ]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class NewSubscription(_Strict):
+class NewSubscription(Strict):
     """A standing query, as text or as words to look for."""
 
     text: str | None = Field(None, min_length=1, description="the query, unless words make it")
@@ -65,7 +61,7 @@ class NewSubscription(_Strict):
     entailment: Literal["taxonomy", "rdfs"] | None = None
     notify: Literal["every", "changed", "new"] | None = None
     initial: Literal["all", "none"] | None = None
-    key: list[str] = []
+    key: list[str] = Field([])
     lease: Lease = None
     owner: str | None = Field(
         None, min_length=1, max_length=LONGEST_NAME, description="that of the token, if one is sent"
@@ -73,11 +69,11 @@ class NewSubscription(_Strict):
     delivery: NewTarget | None = None
 
 
-class Renewal(_Strict):
+class Renewal(Strict):
     lease: Lease = None
 
 
-class PreviewRequest(_Strict):
+class PreviewRequest(Strict):
     text: str = Field(min_length=1)
     language: Language = "sparql"
     entailment: Literal["taxonomy", "rdfs"] | None = None
@@ -96,25 +92,8 @@ class SubscribedRow(BaseModel):
     delivery: TargetRow | None = None
 
 
-class SubscriptionRow(BaseModel):
-    id: str
-    registration: int
-    language: str
-    text: str
-    owner: str | None
-    scope: str
-    entailment: str | None
-    notify: str
-    initial: str
-    key: list[str]
-    cost: str
-    warnings: list[str]
-    expires: str | None
-    source: str
-
-
 class SubscriptionPage(BaseModel):
-    subscriptions: list[SubscriptionRow]
+    subscriptions: list[LiveSubscription]
     after: int | None
 
 
@@ -140,13 +119,6 @@ class PreviewRow(BaseModel):
 
 class ExplanationRows(BaseModel):
     explanations: list[dict[str, Any]]
-
-
-def body_of(model: type[BaseModel], *texts: str) -> dict[str, Any]:
-    """The description of a body that a route reads itself."""
-    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    content = {"application/json": {"schema": schema}, **{each: {"schema": {"type": "string"}} for each in texts}}
-    return {"requestBody": {"required": True, "content": content}}
 
 
 @router.post("/subscriptions", status_code=201, openapi_extra=body_of(NewSubscription, *_TEXTS))
@@ -184,7 +156,7 @@ async def list_subscriptions(
     """The live subscriptions of an owner, in order of registration."""
     holder = owner if access.owner is None or ADMIN in access.scopes else _owner(access, owner)
     page = await state.call(partial(state.engine.serving.page, after, limit, holder))
-    return SubscriptionPage(subscriptions=[_row(each) for each in page.subscriptions], after=page.after)
+    return SubscriptionPage.model_construct(subscriptions=page.subscriptions, after=page.after)
 
 
 @router.post("/preview", openapi_extra=body_of(PreviewRequest, *_TEXTS))
@@ -211,9 +183,9 @@ async def explain(
 
 
 @router.get("/subscriptions/{id:path}")
-async def read_subscription(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> SubscriptionRow:
+async def read_subscription(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> LiveSubscription:
     """A live subscription."""
-    return _row(await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket))))
+    return await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
 
 
 @router.patch("/subscriptions/{id:path}", openapi_extra=body_of(Renewal))
@@ -315,25 +287,7 @@ def _explain(
     return ExplanationRows(explanations=[asdict(each) for each in found[:SHOWN]])
 
 
-# ---- reading requests -----------------------------------------------------------------------------------------------
-
-
-def read_body(model: type[_Model], request: Request, data: bytes, texts: tuple[str, ...]) -> _Model:
-    """The body as a model; of one of the media types `texts`, its one field ``text``. Raises `Problem`."""
-    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    try:
-        if media_type in texts:
-            return model.model_validate({"text": data.decode()})
-        if media_type != "application/json":
-            mend = f"send one of {', '.join(('application/json', *texts))}"
-            raise Problem(415, "this Content-Type is not read", media_type[:200], mend)
-        return model.model_validate_json(data)
-    except UnicodeDecodeError as error:
-        raise Problem(400, "the body is not UTF-8", str(error), "send UTF-8") from None
-    except ValidationError as error:
-        faults = [f"{'.'.join(map(str, each['loc'])) or 'body'}: {each['msg']}" for each in error.errors()[:5]]
-        found = "; ".join(faults).encode("utf-8", "backslashreplace").decode()
-        raise Problem(422, "the body is not as described", found, "see /openapi.json") from None
+# ---- who asks -------------------------------------------------------------------------------------------------------
 
 
 def _owner(access: Access, named: str | None) -> str | None:
@@ -350,10 +304,6 @@ def needed_ticket(access: Access, ticket: str | None) -> str | None:
     if ticket is None and not (access.owner is not None and ADMIN in access.scopes):
         raise Problem(400, "the ticket is missing", mend="send the header Triplecast-Ticket")
     return ticket
-
-
-def _row(found: LiveSubscription) -> SubscriptionRow:
-    return SubscriptionRow.model_validate(asdict(found) | {"key": list(found.key), "warnings": list(found.warnings)})
 
 
 def _quoted(id: str) -> str:

@@ -16,7 +16,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from triplecast.errors import InputError
 from triplecast.service.problems import Problem
-from triplecast.service.settings import ADMIN, SCOPES, Access
+from triplecast.service.settings import ADMIN, SCOPES, TAXONOMY, Access
 from triplecast.service.state import service_of
 from triplecast.storage_faults import storage_faults
 
@@ -63,7 +63,7 @@ def _read_line(line: str, place: str) -> tuple[bytes, Access]:
 
 def add_token(path: Path, owner: str, scopes: Iterable[str]) -> str:
     """Add a new token to a file that only this user reads; return it: the file has its hash alone."""
-    token = secrets.token_urlsafe(32)
+    token = secrets.token_urlsafe(32).replace("-", ".")  # it may be the value of an option
     row = {"owner": owner, "scopes": sorted({*scopes}), "sha256": hash_token(token).hex()}
     with storage_faults(path):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -111,4 +111,5 @@ can_publish = allow("publish")
 CanPublish = Annotated[Access, Depends(can_publish)]
 CanSubscribe = Annotated[Access, Depends(allow("subscribe"))]
 CanRead = Annotated[Access, Depends(allow("read"))]
+CanTeach = Annotated[Access, Depends(allow(TAXONOMY))]
 CanAdmin = Annotated[Access, Depends(allow("admin"))]

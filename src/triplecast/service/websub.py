@@ -1,12 +1,13 @@
-"""A WebSub hub for the feeds of subscriptions: readers are told what is new, and need not ask."""
+"""A WebSub hub for the feeds of subscriptions, and the callbacks of a subscriber to those of sources."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Annotated
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from triplecast.delivery.attempt import Attempt, AttemptOutcome, Deliver
@@ -14,6 +15,7 @@ from triplecast.delivery.hub import FeedContent, Hub, HubAnswer, distribute
 from triplecast.delivery.requests import TargetRequests
 from triplecast.egress import Egress
 from triplecast.engine import Engine
+from triplecast.journal import read_clock, system_clock
 from triplecast.model.subscription import Registration
 from triplecast.outbox import Notification
 from triplecast.registry.listing import LiveSubscription
@@ -27,6 +29,9 @@ FORM = "application/x-www-form-urlencoded"
 FORM_BYTES = 16 << 10
 FIELDS = 20
 _PLACE = "/subscriptions/"
+_NO_CALLBACK = Problem(410, "there is no such callback", mend="send nothing more")
+_SENT = {"requestBody": {"required": True, "content": {"*/*": {"schema": {"type": "string"}}}}}
+Token = Annotated[str, Path(max_length=64)]
 _FORM = {"requestBody": {"required": True, "content": {FORM: {"schema": {"type": "string"}}}}}
 
 
@@ -39,6 +44,36 @@ async def hub(request: Request, state: State) -> Response:
         form = _read_form(data)
     answer: HubAnswer = await state.call(partial(state.hub.request, form))
     return PlainTextResponse(answer.text + "\n", answer.status)
+
+
+@router.get("/websub/{token}", response_class=PlainTextResponse)
+async def verify(request: Request, state: State, token: Token) -> Response:
+    """A hub asks whether a subscription was meant. Only hubs know the address."""
+    subscriber = None if state.poller is None else state.poller.subscriber
+    if subscriber is None:
+        raise _NO_CALLBACK
+    form = dict(request.query_params)
+    echo = await state.call(partial(subscriber.verify, token, form, read_clock(system_clock)))
+    if echo is None:
+        raise _NO_CALLBACK
+    return PlainTextResponse(echo, headers={"X-Content-Type-Options": "nosniff"})
+
+
+@router.post("/websub/{token}", status_code=202, response_class=PlainTextResponse, openapi_extra=_SENT)
+async def receive(request: Request, state: State, token: Token) -> Response:
+    """A hub sends what is new in a feed. It is taken where its signature is right."""
+    poller = state.poller
+    if (
+        poller is None
+        or poller.subscriber is None
+        or await state.call(partial(poller.subscriber.source_of, token)) is None
+    ):
+        raise _NO_CALLBACK
+    async with state.body(request, state.settings.document_bytes) as data:
+        signature, media_type = request.headers.get("x-hub-signature", ""), request.headers.get("content-type")
+        if not await state.write(partial(poller.receive, token, signature, data, media_type)):
+            raise _NO_CALLBACK
+    return PlainTextResponse("taken\n", 202)
 
 
 def _read_form(data: bytes) -> dict[str, str]:

@@ -7,6 +7,7 @@ named.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urljoin
 
@@ -27,7 +28,8 @@ ACCEPT = (
 _PERMANENT = (301, 308)
 _REDIRECTS = (*_PERMANENT, 302, 303, 307)
 _MAX_AGE = re.compile(r"(?:^|[,\s])(?:max-age)\s*=\s*\"?([0-9]{1,10})", re.I)
-_NEXT = re.compile(r"<([^<>]*)>\s*((?:;\s*[\w*-]+\s*=\s*(?:\"[^\"]*\"|[^\s;,\"]+)\s*)*)")
+_IMMUTABLE = re.compile(r"(?:^|[,\s])immutable\b", re.I)
+_LINK = re.compile(r"<([^<>]*)>\s*((?:;\s*[\w*-]+\s*=\s*(?:\"[^\"]*\"|[^\s;,\"]+)\s*)*)")
 _RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.I)
 _SENDABLE = re.compile(r"[\x20-\x7e\x80-\xff]*")
 """What may be a header's value: a validator that is none could not be sent back."""
@@ -48,8 +50,10 @@ class Fetched(NamedTuple):
     validators: Validators
     body: bytes
     media_type: str | None
-    following: str
-    """What a header ``Link`` names as the next page."""
+    links: Mapping[str, str]
+    """What headers ``Link`` name, by relation in lower case; the first of each."""
+    immutable: bool
+    """Whether it says that it never changes (Cache-Control)."""
     fresh_seconds: float
     """How long it says to be fresh (Cache-Control, Expires)."""
     retry_seconds: float | None
@@ -82,7 +86,8 @@ def fetch(send: Send, url: str, validators: Validators, now: int, agent: str) ->
         Validators(*(_sendable(answer.header(name) or "") for name in ("etag", "last-modified"))),
         answer.body,
         _media_type(answer.header("content-type") or ""),
-        _next_link(address, [value for name, value in answer.headers if name == "link"]),
+        _links(address, [value for name, value in answer.headers if name == "link"]),
+        bool(_IMMUTABLE.search(answer.header("cache-control") or "")),
         _fresh(answer.header("cache-control") or "", answer.header("expires"), answer.header("date"), now),
         read_retry_after(answer.header("retry-after"), now),
     )
@@ -104,13 +109,14 @@ def _media_type(said: str) -> str | None:
     return None if said.partition(";")[0].strip().lower() in _UNTOLD else said
 
 
-def _next_link(address: str, headers: list[str]) -> str:
+def _links(address: str, headers: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
     for header in headers:
-        for target, parameters in _NEXT.findall(header):
-            relation = _RELATION.search(parameters)
-            if relation and "next" in (relation[1] or relation[2]).lower().split():
-                return _resolved(address, target)
-    return ""
+        for target, parameters in _LINK.findall(header):
+            if relations := _RELATION.search(parameters):
+                for name in (relations[1] or relations[2]).lower().split():
+                    found.setdefault(name, _resolved(address, target))
+    return found
 
 
 def _fresh(cache_control: str, expires: str | None, date: str | None, now: int) -> float:

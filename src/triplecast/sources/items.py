@@ -79,8 +79,9 @@ def read_items(drafts: Iterable[Draft], source: KnownSource) -> list[Item]:
     return [*found.values()]
 
 
-def sift_items(file: SqliteFile, source: KnownSource, items: Sequence[Item], now: int) -> Sifted:
-    """Compare items with those known, and note all of them, inside a step of writing."""
+def sift_items(file: SqliteFile, source: KnownSource, items: Sequence[Item], now: int, whole: bool = True) -> Sifted:
+    """Compare items with those known, and note all of them, inside a step of writing. `whole`: whether these are all
+    that the feed lists."""
     keys = json.dumps([each.key for each in items])
     known = {
         key: (graph, digest)
@@ -100,7 +101,7 @@ def sift_items(file: SqliteFile, source: KnownSource, items: Sequence[Item], now
             (same if digest == item.digest else edited).append(item._replace(graph=graph))
         elif item.key in held:
             _hold(file, source, [item])
-        elif graph := _renamed(file, source, item, listed):
+        elif whole and (graph := _renamed(file, source, item, listed)):
             same.append(item._replace(graph=graph))
         else:
             fresh.append(item)

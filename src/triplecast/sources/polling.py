@@ -10,10 +10,12 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any
+from typing import Any, TypeVar
 
 from triplecast.crash_points import reach
 from triplecast.egress import AGENT, Send
@@ -23,11 +25,15 @@ from triplecast.ingest import Document, Parser
 from triplecast.journal import Clock, read_clock, system_clock
 from triplecast.model.printable import shortened
 from triplecast.sources.crawling import GONE, MOST_PAGES, CheckFailed, Crawled, Crawler, KnownPage
+from triplecast.sources.following import follow_changes
+from triplecast.sources.hubs import Subscriber, is_pushed, is_signed, note_hub
+from triplecast.sources.items import is_feed
 from triplecast.sources.oai import BAD_TOKEN, OaiPage, is_oai
 from triplecast.sources.schedule import DEFAULT_BOUNDS, LONGEST_WAIT, Bounds, wait_after_failure
-from triplecast.sources.source import FEED, OAI, KnownSource, Validators
+from triplecast.sources.source import CHANGES, FEED, OAI, KnownSource, SourcePage, Validators
 from triplecast.sources.source_list import SourceList, seconds
 from triplecast.sources.taking import Polled, settled, take_feed, take_records, take_snapshot
+from triplecast.sqlite import SqliteFile
 
 HOSTS = 8
 """Servers that are asked at a time, one request each."""
@@ -39,6 +45,8 @@ DEAD_SECONDS = 300
 """How long the other sources of a server wait that gave no answer."""
 LOOK_EVERY = 1.0
 """Seconds between two looks at what is to be asked."""
+
+_Taken = TypeVar("_Taken")
 
 
 @dataclass(slots=True)
@@ -63,7 +71,9 @@ class Poller:
         chance: Callable[[], float] = random.random,
         bounds: Bounds = DEFAULT_BOUNDS,
         agent: str = AGENT,
+        callbacks: str = "",
     ) -> None:
+        """`callbacks`: where hubs reach this process (`Subscriber`); none is subscribed to without."""
         self.sources = SourceList(folder)
         self._engine = engine
         self._clock = clock
@@ -71,6 +81,7 @@ class Poller:
         self._bounds = bounds
         self._parser = Parser()
         self._crawler = Crawler(send, self._parser, agent)
+        self.subscriber = Subscriber(self.sources, send, callbacks, agent) if callbacks else None
         self._lock = Lock()
         self._busy: dict[str, int] = {}
         """Until when servers are left alone that asked for it, or gave no answer."""
@@ -107,6 +118,7 @@ class Poller:
     def _run(self, tell: Callable[[Polled], None]) -> None:
         """A server that is slow keeps its own sources waiting, and no other's."""
         asked: dict[str, tuple[Thread, _Round]] = {}
+        tending: Thread | None = None
         while not self._ended.is_set():
             try:
                 done = {host for host, (thread, _) in asked.items() if not thread.is_alive()}
@@ -117,6 +129,9 @@ class Poller:
                         round = _Round(deque([sources]), tell)
                         asked[host] = Thread(target=self._work, args=(round,), daemon=True), round
                         asked[host][0].start()
+                if self.subscriber is not None and (tending is None or not tending.is_alive()):
+                    tending = Thread(target=self.subscriber.tend, args=(read_clock(self._clock),), daemon=True)
+                    tending.start()
                 self.fault = None
             except Exception as fault:  # of the disk, most likely: what was taken is published once it is mended
                 self.fault = fault
@@ -157,22 +172,35 @@ class Poller:
         try:
             if is_oai(source.url):
                 return self._harvest(source)
+            if source.kind in CHANGES:
+                return self._follow(source)
             crawled = self._crawler.crawl(source, self._known_pages(source), now)
+            if crawled.kind in CHANGES:
+                return self._follow(replace(source, kind=crawled.kind))
         except (CheckFailed, EgressRefused, EgressFailed) as fault:
             return self._fail(source, fault, read_clock(self._clock))
         except TriplecastError:
             raise
         except Exception as error:  # whatever a server sends, it silences no other source
             return self._fail(source, CheckFailed(f"{type(error).__name__}: {error}"), read_clock(self._clock))
+        return self._step(source, partial(self._take, crawled))
+
+    def _step(self, source: KnownSource, take: Callable[[SqliteFile, KnownSource, int], _Taken]) -> _Taken | None:
+        """What `take` gives, which writes down what is to be done of what was fetched, once that is published too; None
+        where this has ended, or the source was removed meanwhile."""
         reach("sources.fetched")
         with self._lock:
             if self._ended.is_set():
                 return None
             self._publish_taken()
-            polled = self._take(source, crawled, read_clock(self._clock))
+            with self.sources.writing() as file:
+                there = self.sources.at(file, source.id)
+                if there is None:
+                    return None
+                taken = take(file, there, read_clock(self._clock))
             reach("sources.taken")
             self._publish_taken()
-        return polled
+        return taken
 
     def _known_pages(self, source: KnownSource) -> dict[str, KnownPage]:
         return {
@@ -180,24 +208,56 @@ class Poller:
             for url, etag, last_modified, following in self.sources.pages(source)
         }
 
-    def _take(self, source: KnownSource, crawled: Crawled, now: int) -> Polled | None:
-        """Write down what is to be done of an answer, and that it was taken."""
-        with self.sources.writing() as file:
-            there = self.sources.at(file, source.id)
-            if there is None:
-                return None
-            if crawled.kind == FEED:
-                polled, newest = take_feed(self.sources, file, there, crawled.pages, now)
-            else:
-                polled, newest = take_snapshot(self.sources, file, there, crawled.pages, now), there.newest
-            polled, after = settled(there, polled, crawled.fresh_seconds, now, self._bounds, self._chance())
-            moves = (
-                there.moves + 1 if crawled.moved_to and crawled.moved_to == there.moving_to else bool(crawled.moved_to)
-            )
-            location = crawled.moved_to if moves >= MOVED else there.location
-            moved = replace(after, location=location, moves=int(moves) % MOVED, moving_to=crawled.moved_to)
-            self.sources.note(file, replace(moved, kind=crawled.kind, newest=newest))
+    def _take(self, crawled: Crawled, file: SqliteFile, there: KnownSource, now: int) -> Polled:
+        fresh = crawled.fresh_seconds
+        if crawled.kind == FEED:
+            polled, newest = take_feed(self.sources, file, there, crawled.pages, now)
+            fresh = self._bounds.most if self._note_hub(file, there, crawled, now) else fresh
+        else:
+            polled, newest = take_snapshot(self.sources, file, there, crawled.pages, now), there.newest
+        polled, after = self._settled(there, polled, fresh, now)
+        moves = there.moves + 1 if crawled.moved_to and crawled.moved_to == there.moving_to else bool(crawled.moved_to)
+        location = crawled.moved_to if moves >= MOVED else there.location
+        moved = replace(after, location=location, moves=int(moves) % MOVED, moving_to=crawled.moved_to)
+        self.sources.note(file, replace(moved, kind=crawled.kind, newest=newest))
         return polled
+
+    def _settled(self, source: KnownSource, polled: Polled, fresh: float, now: int) -> tuple[Polled, KnownSource]:
+        return settled(source, polled, fresh, now, self._bounds, self._chance())
+
+    def _note_hub(self, file: SqliteFile, there: KnownSource, crawled: Crawled, now: int) -> bool:
+        """Whether a hub says what is new."""
+        if self.subscriber is None or crawled.pages[0].parsed is None:
+            return self.subscriber is not None and is_pushed(file, there, now)
+        return note_hub(file, there, crawled.hub, now)
+
+    def receive(self, token: str, signature: str, body: bytes, media_type: str | None) -> bool:
+        """Take what a hub sends of a feed; what is no part of one has the feed asked for. False where no hub is to send
+        to this callback. What is not signed by the hub changes nothing."""
+        found = self.subscriber.source_of(token) if self.subscriber is not None else None
+        if found is None:
+            return False
+        id, secret = found
+        with closing(self.sources.following()) as file:
+            source = self.sources.at(file, id)
+        if source is None or not is_signed(signature, secret, body):
+            return source is not None
+        (parsed,) = self._parser.parse_soon([Document(source.url, body, media_type, source.url)])
+        page = SourcePage(source.url, source.location, Validators(), parsed, body, media_type)
+        self._step(source, partial(self._take_sent, page))
+        return True
+
+    def _take_sent(self, page: SourcePage, file: SqliteFile, there: KnownSource, now: int) -> None:
+        if page.parsed is None or there.kind != FEED or not is_feed(page.parsed.drafts, there.url):
+            self.sources.note(file, replace(there, next_check=now))
+            return
+        polled, newest = take_feed(self.sources, file, there, [page], now, whole=False)
+        changed = now if polled.new or polled.edited else there.last_change
+        self.sources.note(file, replace(there, newest=newest, last_change=changed, withheld=polled.withheld))
+
+    def _follow(self, source: KnownSource) -> Polled | None:
+        clock = partial(read_clock, self._clock)
+        return follow_changes(self.sources, self._crawler, source, clock, self._step, self._settled)
 
     def _harvest(self, source: KnownSource) -> Polled | None:
         """Take a list of records page by page: one that breaks off goes on where it was."""
@@ -212,35 +272,20 @@ class Poller:
                     with self.sources.writing() as file:
                         self.sources.note_pages(file, source, ())
                 return self._fail(source, fault, read_clock(self._clock))
-            reach("sources.fetched")
-            with self._lock:
-                if self._ended.is_set():
-                    return None
-                self._publish_taken()
-                began = began or page.answered[: len(source.since) or None]
-                took = self._take_records(source, page, address, began, told)
-                if took is None:
-                    return None
-                told = took
-                reach("sources.taken")
-                self._publish_taken()
-            if not (token := page.token):
-                return told
+            began = began or page.answered[: len(source.since) or None]
+            took = self._step(source, partial(self._take_records, page, address, began, told))
+            if took is None or not (token := page.token):
+                return took
+            told = took
         return self._fail(source, CheckFailed(f"its list has more than {MOST_PAGES} pages: it goes on"), self._clock())
 
     def _take_records(
-        self, source: KnownSource, page: OaiPage, address: str, began: str, told: Polled
-    ) -> Polled | None:
-        """None where the source was removed meanwhile."""
-        now = read_clock(self._clock)
-        with self.sources.writing() as file:
-            there = self.sources.at(file, source.id)
-            if there is None:
-                return None
-            polled = take_records(self.sources, file, replace(there, last_check=now), page, address, began, told)
-            if not page.token:
-                polled, after = settled(there, polled, 0.0, now, self._bounds, self._chance())
-                self.sources.note(file, replace(after, kind=OAI, since=began or there.since))
+        self, page: OaiPage, address: str, began: str, told: Polled, file: SqliteFile, there: KnownSource, now: int
+    ) -> Polled:
+        polled = take_records(self.sources, file, replace(there, last_check=now), page, address, began, told)
+        if not page.token:
+            polled, after = self._settled(there, polled, 0.0, now)
+            self.sources.note(file, replace(after, kind=OAI, since=began or there.since))
         return polled
 
     def _publish_taken(self) -> None:

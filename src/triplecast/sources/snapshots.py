@@ -70,4 +70,6 @@ def _is_too_much(missing: int, before: int) -> bool:
 
 def _elsewhere(file: SqliteFile, source: KnownSource, graph: str) -> bool:
     """Whether another source lists a graph."""
-    return bool(file.ask("SELECT 1 FROM seen WHERE graph = ? AND source <> ? LIMIT 1", (graph, source.id)))
+    return bool(
+        file.ask("SELECT 1 FROM seen WHERE graph = ? AND source <> ? AND digest <> x'' LIMIT 1", (graph, source.id))
+    )

@@ -17,9 +17,10 @@ from triplecast.model.printable import shortened
 
 SECOND = 1_000_000
 """Microseconds, in which a clock counts."""
-FEED, DOCUMENT, OAI = "feed", "document", "oai"
+FEED, DOCUMENT, OAI, LDES, ACTIVITIES = "feed", "document", "oai", "ldes", "activities"
 """Kinds: items of a feed, of which old ones leave it; documents that list all there is; records by OAI-PMH, which are
-asked for by their date."""
+asked for by their date; members of a Linked Data Event Stream; activities that tell of changes."""
+CHANGES = (LDES, ACTIVITIES)
 IDENTITIES = ("guid", "link", "content")
 """By what an item of a feed is known again."""
 Folders = tuple[tuple[str, ...], ...]

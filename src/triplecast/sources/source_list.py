@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from triplecast.engine import Receipt
@@ -63,6 +64,24 @@ CREATE TABLE provenance(
     graph TEXT NOT NULL, version INTEGER NOT NULL, position INTEGER NOT NULL, source TEXT NOT NULL,
     address TEXT NOT NULL, fetched_at TEXT NOT NULL, etag TEXT NOT NULL, last_modified TEXT NOT NULL,
     PRIMARY KEY(graph, version)) WITHOUT ROWID""",
+    added=MappingProxyType(
+        {
+            "walk": """
+CREATE TABLE walk(
+    source INTEGER PRIMARY KEY, began INTEGER NOT NULL, whole INTEGER NOT NULL, refreshed INTEGER NOT NULL,
+    paths TEXT NOT NULL)""",
+            "node": """
+CREATE TABLE node(
+    source INTEGER NOT NULL, url TEXT NOT NULL, way TEXT NOT NULL, etag TEXT NOT NULL, last_modified TEXT NOT NULL,
+    checked INTEGER NOT NULL, final INTEGER NOT NULL, leads TEXT NOT NULL,
+    PRIMARY KEY(source, url, way)) WITHOUT ROWID""",
+            "hub": """
+CREATE TABLE hub(
+    token TEXT PRIMARY KEY, source INTEGER NOT NULL, hub TEXT NOT NULL, topic TEXT NOT NULL, secret TEXT NOT NULL,
+    expires INTEGER NOT NULL, next INTEGER NOT NULL, tries INTEGER NOT NULL, leaving INTEGER NOT NULL)
+    WITHOUT ROWID""",
+        }
+    ),
 )
 
 _COLUMNS = ", ".join(each.name for each in fields(KnownSource))
@@ -110,9 +129,10 @@ class SourceList:
         """Forget a source; what it brought stays published. Raises `InputError` where there is none."""
         with self.writing() as file:
             source = self.named(url, file)
-            for table in ("page", "seen", "held"):
+            for table in ("page", "seen", "held", "walk", "node"):
                 file.run(f"DELETE FROM {table} WHERE source = ?", [(source.id,)])
             file.run("DELETE FROM source WHERE id = ?", [(source.id,)])
+            file.run("UPDATE hub SET leaving = 1, next = 0, tries = 0 WHERE source = ?", [(source.id,)])
 
     def check(self, url: str, now: int) -> str:
         """Have a source asked as soon as somebody polls, also one that is gone; return its address. Raises
@@ -148,14 +168,14 @@ class SourceList:
 
     def sources(self) -> list[KnownSource]:
         """All of them, in the order in which they were added."""
-        with closing(self._following()) as file:
+        with closing(self.following()) as file:
             return [_source(row) for row in file.ask(f"SELECT {_COLUMNS} FROM source ORDER BY id")]
 
     def named(self, url: str, file: SqliteFile | None = None) -> KnownSource:
         """The source that has an address, or has moved there; as a step of writing sees it, where one is given. Raises
         `InputError` where there is none."""
         statement = f"SELECT {_COLUMNS} FROM source WHERE url = ? OR location = ? ORDER BY url <> ? LIMIT 1"
-        with closing(self._following()) as followed:
+        with closing(self.following()) as followed:
             rows = (file or followed).ask(statement, (url, url, url))
         if not rows:
             raise InputError(f"{printable_name(url)} is no source of this folder", "`triplecast sources` lists them")
@@ -163,14 +183,14 @@ class SourceList:
 
     def held(self, source: KnownSource) -> list[str]:
         """The graphs of the items that are withheld."""
-        with closing(self._following()) as file:
+        with closing(self.following()) as file:
             return [
                 graph for (graph,) in file.ask("SELECT graph FROM held WHERE source = ? ORDER BY key", (source.id,))
             ]
 
     def provenance(self, graph: str) -> list[Provenance]:
         """Of each version of a graph that a source brought."""
-        with closing(self._following()) as file:
+        with closing(self.following()) as file:
             rows = file.ask("SELECT * FROM provenance WHERE graph = ? ORDER BY version", (graph,))
         return [Provenance(*row) for row in rows]
 
@@ -179,7 +199,7 @@ class SourceList:
     def waiting(self, now: int, longest: int) -> list[KnownSource]:
         """Those that are to be asked now; a time that is further ahead than `longest` microseconds is one of a clock
         that was wrong."""
-        with closing(self._following()) as file:
+        with closing(self.following()) as file:
             rows = file.ask(
                 f"SELECT {_COLUMNS} FROM source WHERE NOT gone AND (next_check <= ? OR next_check > ?) "
                 "ORDER BY next_check, id",
@@ -189,13 +209,13 @@ class SourceList:
 
     def pages(self, source: KnownSource) -> list[tuple[str, str, str, str]]:
         """Address, validators and next page of each page as it was taken last."""
-        with closing(self._following()) as file:
+        with closing(self.following()) as file:
             rows = file.ask("SELECT url, etag, last_modified, following FROM page WHERE source = ?", (source.id,))
         return [(url, etag, last_modified, following) for url, etag, last_modified, following in rows]
 
     def due(self, most: int) -> list[Any]:
         """The first rows of what was taken and not published, within `BYTES_AT_ONCE` but for the first."""
-        with closing(self._following()) as file:
+        with closing(self.following()) as file:
             sizes = file.ask("SELECT sequence, coalesce(length(data), 0) FROM due ORDER BY sequence LIMIT ?", (most,))
             last = held = 0
             for sequence, size in sizes:
@@ -247,7 +267,8 @@ class SourceList:
         finally:
             os.close(descriptor)
 
-    def _following(self) -> SqliteFile:
+    def following(self) -> SqliteFile:
+        """To be read and closed."""
         return SqliteFile.follower(self._path, FORMAT)
 
 

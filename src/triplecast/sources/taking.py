@@ -33,16 +33,22 @@ class Polled:
 
 
 def take_feed(
-    sources: SourceList, file: SqliteFile, source: KnownSource, pages: Sequence[SourcePage], now: int
+    sources: SourceList,
+    file: SqliteFile,
+    source: KnownSource,
+    pages: Sequence[SourcePage],
+    now: int,
+    whole: bool = True,
 ) -> tuple[Polled, str]:
-    """With the latest date of an item."""
+    """With the latest date of an item. Not `whole`, it is what a hub sent of the feed."""
     (page,) = pages
     if page.parsed is None:
         return Polled(source.url, 0, withheld=source.withheld), source.newest
-    sifted = sift_items(file, source, read_items(page.parsed.drafts, source), now)
+    sifted = sift_items(file, source, read_items(page.parsed.drafts, source), now, whole)
     for item in sifted.due:
-        _owe(file, source, page, now, item.graph, item.data, N_TRIPLES)
-    sources.note_pages(file, source, pages)
+        owe(file, source, page, now, item.graph, item.data, N_TRIPLES)
+    if whole:
+        sources.note_pages(file, source, pages)
     error = f"{sifted.withheld} items look like an old archive: they wait for a release" if sifted.withheld else ""
     error = error or _left_out(pages)
     return Polled(source.url, 0, error, sifted.new, sifted.edited, withheld=sifted.withheld), sifted.newest
@@ -56,9 +62,9 @@ def take_snapshot(
         error = f"{compared.missing} of its publications are missing: nothing is taken until they are released"
         return Polled(source.url, 0, error, withheld=compared.missing)
     for page in compared.pages:
-        _owe(file, source, page, now, page.url, page.body, page.media_type, source.split)
+        owe(file, source, page, now, page.url, page.body, page.media_type, source.split)
     for graph in compared.removed:
-        _owe(file, source, pages[0], now, graph, None)
+        owe(file, source, pages[0], now, graph, None)
     sources.note_pages(file, source, pages)
     return Polled(source.url, 0, _left_out(pages), compared.new, compared.edited, compared.missing)
 
@@ -72,7 +78,7 @@ def take_records(
     compared = compare_records(file, source, page.records, now)
     whole = SourcePage(source.url, address, Validators(), None, following=page.token)
     for each in compared.due:
-        _owe(file, source, whole, now, each.identifier, each.data, each.media_type)
+        owe(file, source, whole, now, each.identifier, each.data, each.media_type)
     sources.note_pages(file, source, [whole._replace(validators=Validators(began))] if page.token else ())
     left_out = f"left out: {page.faults[0]} ({len(page.faults)} in all)" if page.faults else told.error
     return replace(
@@ -87,7 +93,7 @@ def take_records(
 def settled(
     source: KnownSource, polled: Polled, fresh: float, now: int, bounds: Bounds, chance: float
 ) -> tuple[Polled, KnownSource]:
-    """What was taken with its next check, and the source after it."""
+    """What was taken with its next check, and the source after it. `fresh`: how many seconds it holds."""
     changed = bool(polled.new or polled.edited or polled.removed)
     interval = next_interval(source.interval, changed, bounds)
     polled = replace(polled, next_check=now + seconds(wait_after_success(interval, fresh, bounds, chance)))
@@ -105,7 +111,7 @@ def settled(
     return polled, after
 
 
-def _owe(
+def owe(
     file: SqliteFile,
     source: KnownSource,
     page: SourcePage,

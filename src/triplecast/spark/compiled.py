@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +16,7 @@ from triplecast.index import INDEX, IndexWriter, SegmentFolder, Snapshot
 from triplecast.kernels.cache import choose_folder
 from triplecast.offline import OfflineStages, index_subscriptions
 from triplecast.spark.subscriptions import CarriedSubscriptions
+from triplecast.storage_faults import alone
 from triplecast.taxonomy import Taxonomy
 
 KEPT = 8
@@ -42,7 +40,7 @@ def open_compiled(carried: CarriedSubscriptions, schedule: str) -> Compiled:
     """Open the subscriptions, compiled by whoever needs them first on this machine."""
     home = Path(os.environ.get("HOME") or os.path.expanduser("~"))
     cache = choose_folder("spark", os.environ, home, Path(tempfile.gettempdir()))
-    with _alone(cache):
+    with alone(cache):
         snapshot, names = open_folder(cache, carried)
     return Compiled(snapshot, names, carried.read_taxonomy(), OfflineStages(carried.operators, schedule))
 
@@ -86,14 +84,3 @@ def _sweep(cache: Path) -> None:
     found = sorted((each for each in cache.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
     for each in found[: max(0, len(found) - KEPT + 1)]:
         shutil.rmtree(each, ignore_errors=True)
-
-
-@contextmanager
-def _alone(cache: Path) -> Iterator[None]:
-    """Keep other processes waiting, so that each set is compiled once. The kernel frees the lock of who is killed."""
-    descriptor = os.open(cache / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, EqualTo, Filter, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from triplecast.errors import InputError
+from triplecast.spark.remote_table import RemoteTable, ServicePlace
 from triplecast.spark.tables import TABLES, FolderTable, NotificationTable, Offset, PushedDown, check_folder
+from triplecast.spark.versions import FILTERS, EqualTo, Filter, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from triplecast.spark.writing import BatchPublisher, StreamPublisher
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ class FilteringSource(TriplecastSource):
 
 
 def register(spark: SparkSession) -> None:
-    """Register the data source ``triplecast`` in a session, and let it take filters (`PUSH_DOWN`)."""
+    """Register the data source ``triplecast`` in a session, and let it take filters (`PUSH_DOWN`). PySpark 4.0, which
+    has none, refuses a source that it finds by itself."""
+    if not FILTERS:
+        return
     spark.conf.set(PUSH_DOWN, "true")
     spark.dataSource.register(FilteringSource)
 
@@ -75,6 +79,16 @@ class _Options:
         self._options = dict(options.items())
         """In Spark's case-insensitive mapping."""
         self._of = {name.lower(): value for name, value in self._options.items()}
+
+    @property
+    def place(self) -> Path | ServicePlace:
+        """What is read: a folder in which there is a journal, or a service."""
+        url = self._of.get("url")
+        if url is None:
+            return check_folder(self.folder)
+        if "folder" in self._of:
+            raise InputError("the options folder and url are both given", "leave one of them out")
+        return ServicePlace(url, self._of.get("token"), self._of.get("ticket"))
 
     @property
     def folder(self) -> Path:
@@ -92,11 +106,13 @@ class _Options:
         name = self._of.get("table", "notifications")
         if name not in TABLES:
             raise InputError(f"there is no table {name!r}", f"the option table is one of {', '.join(TABLES)}")
-        if self._of.get("readchangefeed", "false").lower() != "true":
-            return TABLES[name]
-        if name != "notifications":
-            raise InputError(f"readChangeFeed is of notifications, not of {name}", "leave one of the options out")
-        return NotificationTable(changes=True)
+        changes, remote = self._of.get("readchangefeed", "false").lower() == "true", "url" in self._of
+        if name != "notifications" and (changes or remote):
+            option = "readChangeFeed" if changes else "url"
+            raise InputError(f"{option} is of notifications, not of {name}", "leave one of the options out")
+        if remote:
+            return RemoteTable(changes)
+        return NotificationTable(changes=True) if changes else TABLES[name]
 
     @property
     def wanted(self) -> PushedDown:
@@ -139,19 +155,19 @@ class TableReader(DataSourceReader):
     """A table as it is when the query is planned."""
 
     def __init__(self, options: _Options) -> None:
-        self._folder = check_folder(options.folder)
+        self._place = options.place
         self._options = options
         self._table = options.table
         self._wanted = options.wanted
 
     def partitions(self) -> Sequence[InputPartition]:
-        head = self._table.head(self._folder)
+        head = self._table.head(self._place)
         upto = head.number if self._options.last is None else min(head.number, self._options.last)
         return cut_table(self._table, self._options.first(head), upto)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, TablePart):  # Spark makes another where there is none
-            yield from self._table.read(self._folder, partition.after, partition.upto, self._wanted)
+            yield from self._table.read(self._place, partition.after, partition.upto, self._wanted)
 
 
 class FilteringReader(TableReader):
@@ -173,29 +189,32 @@ class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A table as it grows. An offset is the epoch and the last sequence or position."""
 
     def __init__(self, options: _Options) -> None:
-        self._folder = check_folder(options.folder)
+        self._place = options.place
         self._options = options
         self._table = options.table
         self._target: Offset | None = None
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._target = self._table.head(self._folder)
+        self._target = self._table.head(self._place)
 
     def initialOffset(self) -> dict[str, int]:
-        return self._options.first(self._table.head(self._folder))._asdict()
+        return self._options.first(self._table.head(self._place))._asdict()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadMaxRows(self._options.rows_per_trigger)
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
+    def latestOffset(self, start: dict[str, int] | None = None, limit: ReadLimit | None = None) -> dict[str, int]:
+        """Without a start, as PySpark before 4.2 asks, all that is there."""
         head = self._head()
+        if start is None:
+            return head._asdict()
         end = head.number
         if isinstance(limit, ReadMaxRows):
             end = min(end, start["number"] + limit.max_rows)
         return head._replace(number=max(end, start["number"]))._asdict()
 
     def reportLatestOffset(self) -> dict[str, int]:
-        return self._table.head(self._folder)._asdict()
+        return self._table.head(self._place)._asdict()
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         after = Offset(**start)
@@ -209,13 +228,13 @@ class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TablePart)
-        yield from self._table.read(self._folder, partition.after, partition.upto, self._options.wanted)
+        yield from self._table.read(self._place, partition.after, partition.upto, self._options.wanted)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing to do: the folder keeps what was read."""
 
     def _head(self) -> Offset:
-        head = self._target or self._table.head(self._folder)
+        head = self._target or self._table.head(self._place)
         last = self._options.last
         return head if last is None else head._replace(number=min(head.number, last))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -40,17 +40,17 @@ class PushedDown(NamedTuple):
 
 
 class FolderTable(Protocol):
-    """One of the tables of a folder."""
+    """One of the tables of a folder, or of another place that has them."""
 
     schema: pa.Schema
     """As Spark wants it: Arrow's plain types."""
     splits: bool
     """Whether parts of it can be read side by side."""
 
-    def head(self, folder: Path) -> Offset:
+    def head(self, folder: Any) -> Offset:
         """Where it ends now."""
 
-    def read(self, folder: Path, after: Offset, upto: int, wanted: PushedDown) -> Iterator[pa.RecordBatch]:
+    def read(self, folder: Any, after: Offset, upto: int, wanted: PushedDown) -> Iterator[pa.RecordBatch]:
         """Yield the rows beyond `after` up to `upto`, in order."""
 
 
@@ -79,10 +79,13 @@ class NotificationTable:
                 sequences = batch.column(0).to_numpy()
                 rows = batch.slice(0, int(sequences.searchsorted(upto, "right")))
                 if rows.num_rows:
-                    plain = [_plain(rows.column(name), kind) for name, kind in _STORED.items()]
-                    yield from _with_changes(plain) if self._changes else [_batch(plain, self.schema)]
+                    yield from self.finish([_plain(rows.column(name), kind) for name, kind in _STORED.items()])
                 if rows.num_rows < batch.num_rows:
                     return
+
+    def finish(self, columns: Sequence[pa.Array]) -> Iterator[pa.RecordBatch]:
+        """Yield rows whose stored columns these are."""
+        yield from _with_changes(columns) if self._changes else [_batch(columns, self.schema)]
 
 
 class PublicationTable:
@@ -206,7 +209,7 @@ def _with_changes(columns: Sequence[pa.Array]) -> Iterator[pa.RecordBatch]:
             found = RecordedRows.read(text, word)
             before = [*found.removed, *(each for each, _ in found.updated), *found.changed]
             after = [*found.added, *(each for _, each in found.updated), *found.changed]
-            rows += [(row, _written(before), _BEFORE), (row, _written(after), _AFTER)]
+            rows += [(row, written(before), _BEFORE), (row, written(after), _AFTER)]
         else:
             rows.append((row, text, _TYPES[word]))
     places, texts, types = zip(*rows, strict=True)
@@ -216,7 +219,7 @@ def _with_changes(columns: Sequence[pa.Array]) -> Iterator[pa.RecordBatch]:
     yield _batch([*taken, *more], _CHANGES)
 
 
-def _written(solutions: Sequence[Mapping[str, str]]) -> str:
+def written(solutions: object) -> str:
     return json.dumps(solutions, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from triplecast.crash_points import reach
 from triplecast.errors import InputError
+from triplecast.spark.versions import DataSourceStreamArrowWriter, as_batches
 
 if TYPE_CHECKING:
     from triplecast.ingest import Document
@@ -86,7 +87,7 @@ class StreamPublisher(_Staging, DataSourceStreamArrowWriter):
         self.remove(messages)
 
 
-def stage(folder: Path, batches: Iterable[pa.RecordBatch]) -> str | None:
+def stage(folder: Path, written: Iterable[pa.RecordBatch]) -> str | None:
     """Write the columns of documents to a file, synced; return its name. Raises InputError where there is no ``data``,
     or none in a row."""
     from triplecast.spark.documents import COLUMNS
@@ -95,7 +96,7 @@ def stage(folder: Path, batches: Iterable[pa.RecordBatch]) -> str | None:
     path = folder / STAGED / name
     sink = None
     try:
-        for batch in batches:
+        for batch in as_batches(written, COLUMNS):
             if "data" not in batch.schema.names or batch.column("data").null_count:
                 raise InputError("a row has no `data`", "name the documents' column data; leave rows without out")
             rows = batch.select([each for each in COLUMNS if each in batch.schema.names])

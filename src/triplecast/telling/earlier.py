@@ -13,7 +13,8 @@ import numpy as np
 
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Snapshot
-from triplecast.journal import BYTES_AT_ONCE, JournalFile
+from triplecast.journal import BYTES_AT_ONCE
+from triplecast.journal.interface import MatchingReader
 from triplecast.match import Matcher
 from triplecast.match.matcher import NO_ANSWERS, merge_batches
 from triplecast.model.answers import OperatorResult
@@ -46,7 +47,7 @@ class Earlier:
 
     def __init__(
         self,
-        journal: JournalFile,
+        journal: MatchingReader,
         matcher: Matcher,
         snapshot: Snapshot,
         asker: Asker | None,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.journal import JournalFile
+from triplecast.journal.interface import MatchingReader
 from triplecast.kernels.layout import I64, U8
 from triplecast.languages import updates_of
 from triplecast.model.algebra import Expression
@@ -19,7 +19,7 @@ class Hearing:
     """What the registrations of a journal want to hear: nine bytes for each that was asked about, and for those
     registered with it; and the keys that some of them have. For one thread at a time."""
 
-    def __init__(self, journal: JournalFile) -> None:
+    def __init__(self, journal: MatchingReader) -> None:
         self._journal = journal
         self._numbers: I64 = np.zeros(0, np.int64)
         self._modes: U8 = np.zeros(0, np.uint8)

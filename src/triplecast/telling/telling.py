@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Snapshot
-from triplecast.journal import JournalFile
+from triplecast.journal.interface import MatchingReader
 from triplecast.kernels.layout import I64
 from triplecast.match import Matcher
 from triplecast.match.matcher import NO_ANSWERS
@@ -58,7 +58,7 @@ class Told(NamedTuple):
 class Telling:
     """For one thread at a time."""
 
-    def __init__(self, journal: JournalFile, matcher: Matcher) -> None:
+    def __init__(self, journal: MatchingReader, matcher: Matcher) -> None:
         self._journal = journal
         self._matcher = matcher
         self._hearing = Hearing(journal)
@@ -83,7 +83,8 @@ class Telling:
         if pairs is not None:
             wanted = {position for position, _ in pairs}
             formers = {former: event for former, event in formers.items() if event in wanted}
-        if not formers or not self._hearing.has(CHANGED):
+        nobody_hears = pairs is None and not snapshot.segments
+        if not formers or nobody_hears or not self._hearing.has(CHANGED):
             yield Told(events[-1].position, self._kept(found))
             return
         earlier = Earlier(self._journal, self._matcher, snapshot, asker, fresh)

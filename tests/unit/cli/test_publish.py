@@ -93,7 +93,7 @@ def test_while_another_has_the_folder(news: Path, capsys: pytest.CaptureFixture[
         assert main(["publish", "news", "1.ttl"]) == 2
         assert "it is a run: move the files into its inbox" in capsys.readouterr().err
         assert main(["taxonomy", "news", "1.ttl"]) == 2
-        assert "a run takes --taxonomy; end a server" in capsys.readouterr().err
+        assert "a run takes --taxonomy; put it to the /taxonomy of a server" in capsys.readouterr().err
         assert main(["poll", "news", "--once"]) == 2
         assert "a server polls its sources by itself" in capsys.readouterr().err
 

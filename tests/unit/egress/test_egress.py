@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 from threading import Thread
 
@@ -294,3 +294,22 @@ def test_forbidden_urls_cause_no_packet() -> None:
     assert counted["urls"] >= 500
     assert counted["forbidden"] == 0
     assert counted["allowed"] > 0
+
+
+ANOTHER_LIST = (
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "172.16.0.0/12",
+    "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
+    "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4", "::1/128",
+    "::/128", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23", "2001:db8::/32", "2002::/16",
+    "2620:4f:8000::/48", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
+)  # fmt: skip
+"""What microsoft-antissrf 1.0.0 refuses (`recommended_v1`), but 64:ff9b::/96: there the IPv4 address decides here."""
+
+
+def test_what_another_library_refuses_is_refused(seed: int) -> None:
+    chance = random.Random(seed)
+    networks = [ip_network(each) for each in ANOTHER_LIST]
+    some = [each[chance.randrange(each.num_addresses)] for each in networks for _ in range(50)]
+    assert [each for each in (*some, *(each[0] for each in networks)) if not is_refused(each)] == []
+    assert is_refused(IPv6Address("64:ff9b::10.0.0.1"))
+    assert not is_refused(IPv6Address("64:ff9b::8.8.8.8"))

@@ -10,10 +10,13 @@ from tests.conftest import DEFAULT_SEED
 from tests.properties.standing import Step, make_history
 from tests.properties.test_standing import is_taken, subscription
 from triplecast import Document, Engine, Match
-from triplecast.incremental import EventAnswers, StandingQueries, filed
+from triplecast.engine.answers import answers_batch
+from triplecast.incremental import StandingQueries, filed
 from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.match import AnswerLimits
+from triplecast.model.open_rows import PairReason
+from triplecast.outbox.batch import OutboxRow
 from triplecast.repository import Repository
 
 PREFIXES = "@prefix e: <http://e/> . "
@@ -27,19 +30,20 @@ def take(journal: Journal, step: Step) -> None:
         journal.accept([step.draft()])
 
 
-def answers(seed: int, number: int, limits: AnswerLimits, at_once: int) -> Sequence[EventAnswers]:
+def answers(seed: int, number: int, limits: AnswerLimits, at_once: int) -> Sequence[OutboxRow | PairReason]:
     """What `number`'s history tells when so many of its events are followed together."""
     history = make_history(seed, number, 30, 24)
     journal = Journal.in_memory()
     journal.subscribe([subscription(each, f"s{n}") for n, each in enumerate(filter(is_taken, history.queries))])
-    told: list[EventAnswers] = []
+    told: list[OutboxRow | PairReason] = []
     with Matcher(limits=limits) as matcher:
         standing = StandingQueries(journal, Repository(journal), matcher, 0)
         for first in range(0, len(history.steps), at_once):
             for step in history.steps[first : first + at_once]:
                 take(journal, step)
-            told += [each._replace(name=each.name._replace(accepted_at="")) for each in standing.follow(journal.head())]
-    return told
+            found = answers_batch([*standing.follow(journal.head())])
+            told += [*found.rows(), *found.undecided]
+    return sorted(told, key=lambda each: each[:2])
 
 
 @pytest.mark.parametrize("number", range(400, 406))

@@ -15,7 +15,7 @@ from triplecast.ingest.inbox import QUIET
 from triplecast.ingest.inbox_files import TRIES
 from triplecast.journal import Journal
 from triplecast.model.publication import Reject
-from triplecast.pipeline.acceptor import Acceptor
+from triplecast.pipeline.acceptor import Acceptor, FolderInbox, Intake
 from triplecast.sandbox import Limits
 
 
@@ -40,7 +40,9 @@ class Door:
 
     def open(self, dataset: bool = False) -> None:
         """As a run does that starts on this journal."""
-        self.acceptor = Acceptor(self.inbox, self.journal, self.parser, dataset, self.told.append)
+        self.acceptor = Acceptor(
+            FolderInbox(self.inbox), Intake(self.journal, self.parser.parse, dataset, self.told.append)
+        )
 
     def write(self, name: str, text: str) -> None:
         """Writes a file whose time differs from all earlier ones."""

@@ -43,21 +43,21 @@ def test_slices_cover_the_range_once_and_in_order(after: int, upto: int, first: 
     assert len(slices) <= 1 or all(end - max(start, first - 1) >= SMALLEST_SLICE for start, end in slices)
 
 
-def test_a_batch_goes_as_far_as_the_index_covers() -> None:
-    moving = MovingHorizon()
+def test_a_batch_goes_as_far_as_the_index_covers(tmp_path: Path) -> None:
+    moving, how = MovingHorizon(), (2, Stage(tmp_path))
     with Journal.in_memory() as journal:
-        assert plan_batch(moving.now, journal, 0, 2) is None, "no index yet"
+        assert plan_batch(moving.now, journal, 0, *how) is None, "no index yet"
         journal.subscribe([Subscription("a", "ASK {}")])
         moving.cover("m1", 1)
-        assert plan_batch(moving.now, journal, 0, 2) == Batch(0, 1, [], True), "no job where there is no publication"
+        assert plan_batch(moving.now, journal, 0, *how) == Batch(0, 1, [], True), "no job where there is no publication"
         journal.commit_documents(drafts("d1", "d2"))
-        assert plan_batch(moving.now, journal, 0, 2) == Batch(0, 3, [MatchSlice(0, 3, "m1")], False)
+        assert plan_batch(moving.now, journal, 0, *how) == Batch(0, 3, [MatchSlice(0, 3, "m1")], False)
         journal.subscribe([Subscription("b", "ASK {}")])
         journal.commit_documents(drafts("d3"))
-        assert plan_batch(moving.now, journal, 3, 2) is None, "the index does not hold the record at 4"
+        assert plan_batch(moving.now, journal, 3, *how) is None, "the index does not hold the record at 4"
         moving.cover("m2", 4)
-        assert plan_batch(moving.now, journal, 3, 2) == Batch(3, 5, [MatchSlice(3, 5, "m2")], False)
-        assert plan_batch(moving.now, journal, 5, 2) is None
+        assert plan_batch(moving.now, journal, 3, *how) == Batch(3, 5, [MatchSlice(3, 5, "m2")], False)
+        assert plan_batch(moving.now, journal, 5, *how) is None
 
 
 @contextmanager

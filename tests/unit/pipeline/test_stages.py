@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -91,11 +92,11 @@ class OneProcess:
     def cancelJobGroup(self, name: str) -> None:
         return
 
-    def parallelize(self, numbers: range, partitions: int) -> range:
-        return numbers
+    def parallelize(self, items: Sequence[Any], partitions: int) -> Sequence[Any]:
+        return items
 
-    def runJob(self, numbers: range, work: Callable[[Iterator[int]], Iterator[bytes]]) -> list[bytes]:
-        return list(work(iter(numbers)))
+    def runJob(self, items: Sequence[Any], work: Callable[[Iterator[Any]], Iterator[bytes]]) -> list[bytes]:
+        return [*work(iter(items))]
 
 
 @pytest.mark.timeout(60)

@@ -11,7 +11,7 @@ from tests.reference.repository import Line, SlowRepository, content_of
 from tests.unit.repository.histories import history
 from tests.unit.repository.test_store import named_graphs, one_graph, written
 from triplecast.kernels.scan import scan
-from triplecast.kernels.timeline import distinct, touched_subjects
+from triplecast.kernels.timeline import SKIPPED, distinct, touched_subjects
 from triplecast.kernels.triples import ANY
 from triplecast.kernels.views import Views, make_views
 from triplecast.model.publication import Position, Publication
@@ -128,12 +128,13 @@ def test_what_a_predicate_leads_to_in_some_state_is_reached(seed: int) -> None:
     keys = np.array([event << 32 | id for event in (0, 3) for id in range(store.bank.size)], np.int64)
     for predicate in (ANY, *{each[1] for each in everywhere}):
         for backward in (False, True):
-            reached = store.follow(keys, predicate, backward, 1 << 30, 1 << 30)
+            step = (0, SKIPPED, predicate) if backward else (0, predicate, SKIPPED)
+            reached = store.follow(keys, np.array([step], np.int64), 1 << 30, 1 << 30)
             goal = 0 if backward else 2
             wanted = {each[goal] for each in everywhere if predicate in (ANY, each[1])}
             assert reached.whole
             assert reached.keys.tolist() == sorted(event << 32 | id for event in (0, 3) for id in wanted)
-    beyond = store.follow(keys, ANY, False, 0, 1 << 30)
+    beyond = store.follow(keys, np.array([(0, ANY, SKIPPED)], np.int64), 0, 1 << 30)
     assert beyond.beyond.tolist() == ([0, 3] if store.reach(ANY, ANY, ANY) else [])
     assert not set(beyond.keys.tolist()) & {0} or not store.reach(ANY, ANY, ANY)
 

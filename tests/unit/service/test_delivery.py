@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import json
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -183,6 +184,26 @@ def test_a_service_whose_delivery_has_ended_is_not_ready(tmp_path: Path, monkeyp
             runner.stop()
 
 
+def test_105_a_feed_in_json_is_delivered_as_json(client: TestClient) -> None:
+    """The number is that of websub.rocks' test."""
+
+    def behave(connection: socket.socket, request: bytes) -> None:
+        echo = parse_qs(urlsplit(request.split()[1].decode()).query).get("hub.challenge", [""])[0].encode()
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(echo), echo))
+
+    path, ticket, row = subscribe(client)
+    feed = client.get(f"/subscriptions/{row['id']}/feed", headers=ticket).json()["json_feed"]
+    with receiver(behave) as reader:
+        form = {"hub.mode": "subscribe", "hub.topic": feed, "hub.callback": reader.url}
+        assert client.post("/hub", data=form).status_code == 202
+        wait_until(lambda: client.get(path, headers=ticket).json()["targets"] != [])
+        publish(client, "x")
+        wait_until(lambda: len(reader.requests) == 2)
+    head, _, body = reader.requests[1].partition(b"\r\n\r\n")
+    assert b"Content-Type: application/feed+json" in head
+    assert [each["title"] for each in json.loads(body)["items"]] == ["x"]
+
+
 def test_a_reader_subscribes_to_a_feed_at_its_hub(client: TestClient) -> None:
     def behave(connection: socket.socket, request: bytes) -> None:
         query = parse_qs(urlsplit(request.split()[1].decode()).query)
@@ -203,7 +224,7 @@ def test_a_reader_subscribes_to_a_feed_at_its_hub(client: TestClient) -> None:
         head, _, body = reader.requests[1].partition(b"\r\n\r\n")
         assert b"X-Hub-Signature: sha256=" + hmac.new(b"s", body, "sha256").hexdigest().encode() in head
         assert f'Link: <http://localhost/hub>; rel="hub", <{feed}>; rel="self"'.encode() in head
-        assert ElementTree.fromstring(body).findtext("{*}entry/{*}title") == '?t="x"'
+        assert ElementTree.fromstring(body).findtext("{*}entry/{*}title") == "x"
         wait_until(lambda: client.get(path, headers=ticket).json()["targets"][0]["delivered"] == 1)
         assert client.delete(f"/subscriptions/{row['id']}/feed", headers=ticket).is_success
         publish(client, "y")  # the feed has another address now

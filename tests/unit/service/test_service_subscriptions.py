@@ -70,7 +70,7 @@ def test_an_id_may_have_any_characters(client: TestClient) -> None:
         ({"text": RAIL, "lease": -1}, 422, "as described"),
         ({"text": RAIL, "lease": "soon"}, 422, "as described"),
         ({"text": RAIL, "colour": "red"}, 422, "as described"),
-        ({"text": RAIL, "id": "taken"}, 400, "cannot be used"),
+        ({"text": RAIL, "id": "taken"}, 409, "id is in use"),
         ([], 422, "as described"),
     ],
 )

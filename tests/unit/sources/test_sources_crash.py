@@ -8,6 +8,7 @@ import pytest
 
 from tests.feed_server import Said, rss, serve_feeds
 from tests.unit.journal.journal_samples import run_and_crash
+from tests.unit.sources.test_event_streams import member, page
 from triplecast import Engine
 from triplecast.crash_points import POINTS
 from triplecast.sources import NewSource, SourceList
@@ -50,3 +51,21 @@ def test_a_kill_anywhere_tells_each_item_once(tmp_path: Path, point: str) -> Non
             told = sorted(row["item"].value for each in engine.notifications() for row in each.added)
         assert sources.due(10) == []
     assert told == [f"https://news.example/urn:{each}" for each in (1, 2, 3, "other")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", NAMES)
+def test_a_kill_in_a_walk_tells_each_member_once(tmp_path: Path, point: str) -> None:
+    folder = tmp_path / "folder"
+    with serve_feeds() as server:
+        with Engine.open(folder) as engine:
+            engine.subscribe("SELECT ?title { ?m dcterms:title ?title }", id="titles")
+        SourceList(folder).add([NewSource(server.url("/ldes"))], 0)
+        server.pages["/ldes"] = page(leads={"/p1": 1, "/p2": 2}, stream=True)
+        for number in (1, 2):
+            server.pages[f"/p{number}"] = page(member("a", number, f"A{number}"), member("b", number, f"B{number}"))
+        assert run_and_crash(POLL, folder, point, 2, tmp_path / "log") is True
+        assert not run_and_crash(POLL, folder, point, 99, tmp_path / "log")
+        with Engine.open(folder) as engine:
+            told = [row["title"].value for each in engine.notifications() for row in each.added]
+    assert told == ["A1", "B1", "A2", "B2"]

@@ -1,0 +1,181 @@
+"""Commands with `--url` print of a service what they print of a folder, and end with the same codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `service` is not installed")
+
+from tests.unit.service.served import served
+from triplecast import Engine
+from triplecast.cli import main
+from triplecast.cli.service_url import place_url
+from triplecast.service.tokens import add_token, read_tokens
+
+RSS = "http://purl.org/rss/1.0/"
+DOCUMENT = f'<urn:{{0}}> a <{RSS}item> ; <{RSS}title> "{{1}}"@en-GB , "{{1}}"^^<urn:t> ; <urn:n> {{2}} .'
+FEED = """<rss version="2.0"><channel><title>N</title><link>https://e.org/</link><description>d</description>
+<item><guid>urn:i:1</guid><title>One</title></item><item><guid>urn:i:2</guid><title>Two</title></item></channel></rss>"""
+SELECT = "SELECT ?title ?n { ?item rss:title ?title OPTIONAL { ?item <urn:n> ?n } } ORDER BY ?title"
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
+    monkeypatch.chdir(tmp_path)
+    Path("titles.rq").write_text(SELECT.replace(" ORDER BY ?title", ""))
+    Path("changes.rq").write_text("# triplecast: notify=changed\nSELECT ?n { ?item <urn:n> ?n }")
+    Path("any.rq").write_text("ASK { ?s a rss:item }")
+    Path("made.rq").write_text("CONSTRUCT { ?s <urn:is> ?n } { ?s <urn:n> ?n }")
+    Path("wrong.rq").write_text("SELECT ?x {\n  ?x ?y")
+    Path("refused.rq").write_text("ASK {\n  ?s ?p ?o SERVICE <urn:e> { ?s ?p ?o } }")
+    for number in (1, 2):
+        Path(f"{number}.ttl").write_text(DOCUMENT.format(number, f"T {number}", number))
+    Path("feed.rss").write_text(FEED)
+    Path("bad.ttl").write_text("<urn:x> wrong")
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main([str(each) for each in arguments])
+        out, err = capsysbinary.readouterr()
+        return code, out.decode(), err.decode()
+
+    return run
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    with Engine.open(tmp_path / "served") as engine, served(engine) as url:
+        yield url
+
+
+def masked(told: tuple[int, str, str], *places: str) -> tuple[int, str, str]:
+    """Without tickets, times, and where it was done."""
+    code, out, err = told
+    for each in places:
+        err = err.replace(each, "PLACE")
+    out = re.sub(r'(ticket |"ticket":")[\w.-]{43}', r"\1TICKET", out)
+    err = err.replace("PLACE held no journal: a new one is made there\n", "")
+    return code, re.sub(r"20\d\d-\d\d-\d\dT[\d:.]+Z", "TIME", out), err
+
+
+def test_each_command_says_of_a_service_what_it_says_of_a_folder(run: Run, url: str, tmp_path: Path) -> None:
+    def both(command: str, *rest: object, code: int | None = None) -> str:
+        remote = masked(run(command, "--url", url, *rest), url)
+        local = masked(run(command, "folder", *rest), "folder")
+        assert remote == local, (command, rest)
+        assert code is None or remote[0] == code, remote
+        return remote[1]
+
+    both("subscribe", "titles.rq", "changes.rq", "any.rq", "made.rq", "--owner", "ada", "--lease", "2h", code=0)
+    assert '"ticket":"TICKET"' in both(
+        "subscribe", "titles.rq", "--id", "again", "--lease", "forever", "--json", code=0
+    )
+    both("subscribe", "titles.rq", "wrong.rq", "refused.rq", code=2)
+    both("subscribe", "titles.rq", "wrong.rq", "--id", "more", code=2)
+    both("subscribe", "any.rq", "--id", "all", "--scope", "repository", "--notify", "changed", code=0)
+    assert both("subscriptions", code=0).count("\n") == 6
+    assert both("subscriptions", "--owner", "ada", "--json", code=0).count("\n") == 4
+    assert both("publish", "1.ttl", "2.ttl", "feed.rss", code=0).count("\n") > 8
+    both("publish", "1.ttl", code=3)
+    both("publish", "1.ttl", "bad.ttl", code=1)
+    both("publish", "bad.ttl", code=2)
+    Path("1.ttl").write_text(DOCUMENT.format(1, "T 1", 7))
+    assert '"change":"changed"' in both("publish", "1.ttl", "--json", code=0)
+    both("publish", "2.ttl", "--graph", "https://e.org/g", code=0)
+    both("notifications", code=0)
+    assert '"graph":"' in both("notifications", "--json", code=0)
+    both("notifications", "--since", 3, "--subscription", "titles.rq", code=0)
+    both("notifications", "--owner", "ada", "--json", code=0)
+    assert run("notifications", "--url", url, "--subscription", "nobody")[0] == 3
+    for form in ("table", "json", "xml", "csv", "tsv"):
+        both("query", SELECT, "--format", form, code=0)
+    both("query", "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }", code=0)
+    both("query", "ASK { <urn:1> ?p ?o }", code=0)
+    both("query", "ASK { <urn:nothing> ?p ?o }", code=3)
+    both("query", "SELECT ?x { ?x a <urn:nothing> }", "--json", code=3)
+
+
+def test_a_subscription_is_cancelled_with_its_ticket(run: Run, url: str) -> None:
+    made = json.loads(run("subscribe", "any.rq", "--json", f"--url={url}")[1])
+    code, _, err = run("unsubscribe", "--url", url, "any.rq")
+    assert (code, "give --ticket" in err) == (2, True)
+    assert run("unsubscribe", "--url", url, "any.rq", "--ticket", "wrong")[0] == 2
+    cancelled = run("unsubscribe", "--url", url, "--ticket", made["ticket"], "any.rq")
+    assert cancelled == (0, "any.rq is cancelled\n", "")
+    assert run("subscriptions", "--url", url)[:2] == (0, "")
+
+
+def test_a_local_repository_and_a_replica_follow_a_service(run: Run, url: str) -> None:
+    run("publish", "--url", url, "1.ttl")
+    follow = ("follow", url, "--into", "local", "--once", "--subscriptions", "any.rq", "titles.rq", "wrong.rq")
+    code, out, err = run(*follow)
+    assert (code, out.startswith("position "), "wrong.rq" in err) == (1, True, True)
+    assert run("query", "local", "ASK { <urn:1> ?p ?o }")[0] == 3  # no row names a resource
+    Path("titles.rq").write_text("SELECT ?item { ?item rss:title ?title }")
+    assert run(*follow[:-1], "--json")[0] == 0
+    assert run("query", "local", "ASK { <urn:1> ?p ?o }")[0] == 0
+    code, out, _ = run("replicate", url, "--into", "replica", "--once", "--json")
+    assert (code, json.loads(out)["behind"]) == (0, 0)
+    assert run("query", "replica", "ASK { <urn:1> ?p ?o }")[0] == 0
+    assert run("subscribe", "replica", "any.rq")[0] == 2
+
+
+def test_a_token_opens_what_it_says(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = {each: add_token(tmp_path / "tokens", "ada", [each]) for each in ("publish", "subscribe", "admin")}
+    with Engine.open(tmp_path / "folder") as engine, served(engine, tokens=read_tokens(tmp_path / "tokens")) as url:
+        code, _, err = run("subscribe", "--url", url, "any.rq")
+        assert (code, "a token is needed" in err) == (2, True)
+        monkeypatch.setenv("TRIPLECAST_TOKEN", tokens["subscribe"])
+        assert run("subscribe", "--url", url, "any.rq")[0] == 0
+        code, out, err = run("publish", "--url", url, "1.ttl", "--token", tokens["publish"])
+        assert (code, out, "counted only" in err, "1 match" in err) == (0, "", True, True)
+        code, out, _ = run("unsubscribe", "--url", url, "--owner", "ada", "--token", tokens["admin"])
+        assert (code, out) == (0, "any.rq is cancelled\n")
+        assert run("unsubscribe", "--url", url, "--owner", "ada", "--token", tokens["admin"])[0] == 3
+
+
+def test_what_a_service_does_not_do_is_refused_and_one_that_is_not_there_is_named(run: Run, url: str) -> None:
+    for arguments in (
+        ("query", "--url", url, "ASK {}", "--steps", 5),
+        ("query", "--url", url, "ASK {}", "--language", "rdql"),
+        ("publish", "--url", url, "1.ttl", "--dataset"),
+        ("notifications", "--url", url, "--rejects"),
+        ("replicate", url, "--into", "-"),
+    ):
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, ""), arguments
+        assert "leave" in err or "name" in err
+    nobody = "http://127.0.0.1:9"
+    for arguments in (
+        ("query", "--url", nobody, "ASK {}"),
+        ("publish", "--url", nobody, "1.ttl"),
+        ("subscribe", "--url", nobody, "any.rq"),
+        ("notifications", "--url", nobody),
+        ("follow", nobody, "--into", "local", "--once"),
+    ):
+        code, out, err = run(*arguments)
+        assert (code, out, f"no answer from {nobody}" in err) == (2, "", True), (arguments, err)
+    with pytest.raises(SystemExit):
+        run("query", "--url", "folder", "ASK {}")
+
+
+@pytest.mark.parametrize(
+    ("given", "placed"),
+    [
+        (["--url", "http://e", "a.rq"], ["http://e", "a.rq"]),
+        (["--owner", "ada", "a.rq", "--url", "http://e"], ["--owner", "ada", "http://e", "a.rq"]),
+        (["--url=http://e", "--json", "a.rq", "--key", "x", "y"], ["--json", "http://e", "a.rq", "--key", "x", "y"]),
+        (["--url", "http://e", "--key", "x", "y"], ["http://e", "--key", "x", "y"]),
+        (["--url", "http://e"], ["http://e"]),
+        (["a", "--", "--url", "b"], ["a", "--", "--url", "b"]),
+    ],
+)
+def test_the_address_takes_the_place_of_the_folder(given: list[str], placed: list[str]) -> None:
+    from triplecast.cli import build_parser
+
+    assert place_url(build_parser()._subparsers._group_actions[0].choices["subscribe"], given) == placed  # type: ignore

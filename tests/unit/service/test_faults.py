@@ -1,0 +1,61 @@
+"""What is wrong with a request is said in words, with what to send."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi.testclient import TestClient
+
+TEXT = "SELECT ?x { ?x <a:p> ?y }"
+RAW = ("Input should", "Field required", "Extra inputs", "Value error", "pydantic", "constrained")
+
+
+@pytest.mark.parametrize(
+    ("body", "found", "mend"),
+    [
+        ({"text": 1}, "text is to be a string", "send text so"),
+        ({"text": TEXT, "colour": 1}, "colour is unknown here", "leave colour out"),
+        ({"text": TEXT, "language": "sql"}, "language is to be 'sparql', 'rdql' or 'rule'", "send language so"),
+        ({"text": TEXT, "lease": -1}, "lease is to be more than 0", "send lease so"),
+        ({"text": TEXT, "lease": []}, "lease is to be a number or 'forever'", "send lease so"),
+        ({"text": TEXT, "id": "x" * 5000}, "id is to have at most 4096 characters", "send id so"),
+        ({"text": TEXT, "key": "a"}, "key is to be a list", "send key so"),
+        ({"text": TEXT, "delivery": {"every": "often"}}, "delivery.every is to be a number", "send delivery.every so"),
+        (
+            {"text": "", "near": 1.5},
+            "text is to have 1 or more characters; near is to be a whole number",
+            "send text",
+        ),
+        ([], "the body is to be an object", "send the body so"),
+        ("{", "it is no JSON", "send a JSON object"),
+    ],
+)
+def test_a_body(client: TestClient, body: object, found: str, mend: str) -> None:
+    sent = {"content": body, "headers": {"Content-Type": "application/json"}} if body == "{" else {"json": body}
+    answer = client.post("/subscriptions", **sent)  # type: ignore[arg-type]
+    problem = answer.json()
+    assert (answer.status_code, problem["title"]) == (422, "the body is not as described")
+    assert found in problem["detail"]
+    assert problem["mend"].startswith(mend)
+    assert not any(each in answer.text for each in RAW)
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("/notifications?limit=0", "limit is to be 1 or more"),
+        ("/notifications?limit=many", "limit is to be a whole number"),
+        ("/notifications?wait=900", "wait is to be at most 60"),
+        ("/sparql", "query is missing"),
+        ("/subscriptions?after=-1", "after is to be 0 or more"),
+        ("/taxonomy?broader=perhaps", "broader is to be true or false"),
+        ("/log/records?after=0", "id is missing"),
+    ],
+)
+def test_a_parameter(client: TestClient, address: str, found: str) -> None:
+    method = "PUT" if address.startswith("/taxonomy") else "GET"
+    answer = client.request(method, address)
+    problem = answer.json()
+    assert (answer.status_code, problem["title"]) == (422, "the request is not as described")
+    assert found in problem["detail"]
+    assert problem["mend"]
+    assert not any(each in answer.text for each in RAW)
