@@ -59,7 +59,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _add_asking(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--private", action="store_true", help="ask private addresses and all ports too")
+    parser.add_argument("--private", action="store_true", help="ask this machine and private networks too")
+    parser.add_argument("--source-port", metavar="N", type=int, action="append", help="ask this port too")
     parser.add_argument("--contact", metavar="URL", help="an address that publishers see who asks them")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line")
 
@@ -244,7 +245,7 @@ def _open_poller(arguments: argparse.Namespace) -> Iterator[Poller]:
             "the shortest time between two checks is longer than the longest", "give --every 15m --at-most 1d"
         )
     agent = f"{AGENT} (+{arguments.contact})" if arguments.contact else AGENT
-    rules = EgressRules(private=True, ports=frozenset()) if arguments.private else EgressRules()
+    rules = EgressRules(arguments.private, EgressRules().ports | {*(arguments.source_port or ())})
     with (
         open_engine(arguments.folder, SCHEDULE, "a server polls its sources by itself; end a run first") as engine,
         closing(Poller(engine, arguments.folder, Egress(rules).send, bounds=bounds, agent=agent)) as poller,

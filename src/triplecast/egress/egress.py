@@ -98,7 +98,10 @@ class Egress:
         target = read_url(url)
         if self.rules.ports and target.port not in self.rules.ports:
             allowed = ", ".join(map(str, sorted(self.rules.ports)))
-            options = f"`--private` of `poll`, or `--webhook-port {target.port}` of `serve` and `deliver`, allows it"
+            port = target.port
+            options = (
+                f"`--source-port {port}` of `poll`, or `--webhook-port {port}` of `serve` and `deliver`, allows it"
+            )
             raise EgressRefused(target.origin, f"port {target.port} is not allowed", f"use one of {allowed}; {options}")
         if target.address is not None:
             self._check_addresses(target, [target.address])

@@ -132,9 +132,6 @@ class Streams:
         self._is_serving = False
         self._reads = 0
 
-    def __len__(self) -> int:
-        return len(self._open)
-
     def start(self) -> None:
         self._begin(self._keep())
 

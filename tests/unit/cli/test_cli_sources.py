@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -16,15 +17,16 @@ def test_a_source_is_added_polled_shown_and_removed(tmp_path: Path, capsys: pyte
     folder = str(tmp_path / "folder")
     with serve_feeds() as server:
         url = server.url("/feed")
+        allowed = ["--private", "--source-port", str(urlsplit(url).port)]
         server.pages["/feed"] = Said(rss([("urn:1", "Night train", "")]))
         assert main(["sources", folder, "add", url, "--title", "News", "--folder", "A", "B"]) == Exit.DONE
         assert main(["subscribe", folder, "--words", "train", "--in", "rss:title", "--class", "rss:item"]) == Exit.DONE
         assert "ft:contains(?text, '\"train\"')" in capsys.readouterr().err
         assert main(["poll", folder, "--once"]) == Exit.FAILED  # this machine is private
-        assert "is not allowed; use one of 80, 443; `--private` of `poll`" in capsys.readouterr().out
-        assert main(["sources", folder, "check", url, "--private", "--json"]) == Exit.DONE
+        assert "is not allowed; use one of 80, 443; `--source-port" in capsys.readouterr().out
+        assert main(["sources", folder, "check", url, *allowed, "--json"]) == Exit.DONE
         assert json.loads(capsys.readouterr().out)["new"] == 1
-        assert main(["poll", folder, "--once", "--private"]) == Exit.NOTHING
+        assert main(["poll", folder, "--once", *allowed]) == Exit.NOTHING
         assert "nothing is to be asked before 20" in capsys.readouterr().err
         assert main(["sources", folder, "--json"]) == Exit.DONE
         row = json.loads(capsys.readouterr().out)
@@ -34,7 +36,7 @@ def test_a_source_is_added_polled_shown_and_removed(tmp_path: Path, capsys: pyte
         assert main(["sources", folder, "provenance", "urn:1"]) == Exit.DONE
         assert f"urn:1 v1  from {url}" in capsys.readouterr().out
         assert main(["sources", folder, "held", url]) == Exit.DONE
-        assert main(["sources", folder, "release", url, "--private"]) == Exit.NOTHING
+        assert main(["sources", folder, "release", url, *allowed]) == Exit.NOTHING
         assert main(["sources", folder, "remove", url]) == Exit.DONE
         assert main(["poll", folder, "--once", "--every", "5m", "--at-most", "12h"]) == Exit.NOTHING
 
