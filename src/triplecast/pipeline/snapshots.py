@@ -27,7 +27,7 @@ from triplecast.kernels.cache import choose_folder
 from triplecast.partition.folder import SHARDS, ShardFolder
 from triplecast.pipeline.hearers import HEARERS, HearersWriter
 from triplecast.pipeline.object_store import ObjectStore, Sealed, seal, shown
-from triplecast.pipeline.sharding import WHOLE
+from triplecast.pipeline.sharding import ROUTERS, WHOLE
 from triplecast.storage_faults import alone, drop_oldest
 
 PLACE = "snapshots place"
@@ -100,16 +100,18 @@ class SnapshotSharer:
 
 
 def needed_files(folder: Path, manifest: str) -> dict[int, tuple[str, ...]]:
-    """The files, below an output folder, that opening each shard of a manifest takes; and `WHOLE`, the whole."""
+    """The files, below an output folder, that opening each shard of a manifest takes; `ROUTERS`, the index stage; and
+    `WHOLE`, the whole."""
     shards: dict[int, tuple[str, ...]] = {}
     index = manifest
     if manifest.startswith(SHARDS):
         found = ShardFolder(folder / SHARDS).manifest(manifest)
         index = found.index
-        routers = [each for cut in found.cuts if cut.router is not None for each in cut.router[:2]]
+        routers = [each for cut in found.cuts if cut.router is not None for each in cut.router if each is not None]
+        shards[ROUTERS] = (f"{SHARDS}/{manifest}", *(f"{SHARDS}/{each.name}" for each in routers))
         for shard in range(found.shards):
             parts = [part for cut in found.cuts if (part := cut.parts[shard]) is not None]
-            shards[shard] = (f"{SHARDS}/{manifest}", *(f"{SHARDS}/{each.name}" for each in (*routers, *parts)))
+            shards[shard] = (f"{SHARDS}/{manifest}", *(f"{SHARDS}/{each.name}" for each in parts))
     whole = [f"{INDEX}/{each}" for each in (index, *read_manifest(folder / INDEX, index).segments)]
     shards[WHOLE] = tuple(whole if index == manifest else (f"{SHARDS}/{manifest}", *whole))
     return shards
