@@ -40,6 +40,7 @@ from triplecast import crash_points
 from triplecast.driver import Driver
 from triplecast.engine.querying import Querying
 from triplecast.errors import TriplecastError
+from triplecast.incremental import OperatorAnswers
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser, inbox_files
 from triplecast.ingest.inbox import QUIET
@@ -161,7 +162,7 @@ def run_in_turn(place: Workplace, prune: int = 0, snapshots: str | None = None) 
         matcher = opened.enter_context(Matcher(operators=called))
         asker = Asker(operators=called)
         opened.callback(asker.close)
-        answers = Querying(journal, matcher, asker).changes
+        answers = Querying(journal, matcher, OperatorAnswers(journal, matcher, asker)).changes
         sink = Sink(Driver(journal, outbox), outbox, moving.learn, answers=answers)
         stage = Stage(place.output, declared_operators(), snapshots=sharer and sharer.place)
         jobs = JobGroup(OneProcess(), "left")  # type: ignore[arg-type]

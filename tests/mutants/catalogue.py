@@ -808,13 +808,6 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/unit/engine/test_standing_owed.py",),
     ),
     Mutant(
-        "a-query-that-calls-operators-decided-by-the-index",
-        "incremental/compiled.py",
-        'query.form == "ask" or asks else',
-        'query.form == "ask" else',
-        ASKED,
-    ),
-    Mutant(
         "rows-that-wait-for-operators-left-out",
         "evaluate/evaluation.py",
         "    if place.unknown:\n        raise Unanswered(place.unknown)\n\n\ndef hold_for",

@@ -28,6 +28,7 @@ from triplecast.engine.serving import Serving
 from triplecast.engine.taking import Taking
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
 from triplecast.explain import Explanation, RuleDecomposition, explaining_sandbox
+from triplecast.incremental import OperatorAnswers
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
@@ -135,7 +136,8 @@ class Engine:
         driver = Driver(journal, outbox, journal.has_repository_scope)
         self._upkeep = IndexUpkeep(index, journal, lambda: driver.needed_from, operators=lambda: matcher.operators)
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
-        self._querying = Querying(journal, matcher, self._asker, self._upkeep.compiled)
+        asked = OperatorAnswers(journal, matcher, self._asker)
+        self._querying = Querying(journal, matcher, asked, self._upkeep.compiled)
         asking = Asking(journal, driver, matcher, self._asker)
         self._matching = Matching(journal, driver, self._registry, matcher, asking, self._querying)
         self._publishing = Publishing(self._lock, self._parser, journal, self._registry, self._matching)

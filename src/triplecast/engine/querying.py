@@ -19,7 +19,6 @@ from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.algebra import Term
 from triplecast.model.match import MatchStats
-from triplecast.operators.asking import Asker
 from triplecast.repository import EntailedCopies, QueryAnswer, Repository, query_store
 
 Answer: TypeAlias = list[dict[str, Term]] | bool | list[Triple]
@@ -33,14 +32,14 @@ class Querying:
         self,
         journal: Journal,
         matcher: Matcher,
-        asker: Asker,
+        operators: OperatorAnswers,
         compiled: Mapping[int, CompiledSubscription] = NOTHING_COMPILED,
     ) -> None:
         """`compiled`: as `StandingQueries` takes it."""
         self._compiled = compiled
         self._journal = journal
         self._matcher = matcher
-        self._asked = OperatorAnswers(journal, matcher, asker)
+        self._asked = operators
         path = Path(journal.where)
         self._folder = path.parent if path.is_absolute() else None
         self._repository: Repository | None = None

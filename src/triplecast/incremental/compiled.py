@@ -72,7 +72,7 @@ class StandingQuery(NamedTuple):
     kin: bool
     """It is evaluated as a whole at each change of the taxonomy: it calls functions of the taxonomy."""
     asks: bool
-    """It calls operators, so the index does not decide it."""
+    """It calls operators: these conditions stay at their filters, so no join graph has it."""
 
     @property
     def is_single(self) -> bool:
@@ -172,7 +172,7 @@ def _stars_of(wanted: _Key) -> _TemplateStars:
         )
         found.append(_TemplateStar(star._replace(seeds=seeds), narrow, bare, _slots_in(star.query), predicates))
     asks = bool(called_operators(template))
-    graph = None if shape.sliced or query.form == "ask" or asks else join_graph(shape.body)
+    graph = None if shape.sliced or query.form == "ask" else join_graph(shape.body)
     functions = {call.function for call in calls_in(query.pattern)}
     recounted, kin = _is_recounted(query, shape, graph), not functions.isdisjoint(FUNCTION_MARKS)
     return _TemplateStars(key, tuple(found), every, documents, graph, recounted, kin, asks, "NOW" in functions)

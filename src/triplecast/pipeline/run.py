@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from triplecast.driver import Driver, open_outbox
 from triplecast.engine.querying import Querying
 from triplecast.errors import InputError
+from triplecast.incremental import OperatorAnswers
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.document_files import check_broader
@@ -222,7 +223,7 @@ class _Run:
         self.horizon = horizon = MovingHorizon()
         self._matcher = Matcher(operators=stage.operators)
         self._asker = make_asker(stage)
-        self._querying = Querying(journal, self._matcher, self._asker)
+        self._querying = Querying(journal, self._matcher, OperatorAnswers(journal, self._matcher, self._asker))
         driver = Driver(journal, outbox, journal.has_repository_scope)
         keep = keep_statistics(journal)
         join = OutboxBatch.merged if stage.shards else OutboxBatch.joined
@@ -293,6 +294,7 @@ class _Run:
             finally:
                 self._reporter.report(Phase.ENDING)
                 self._ending.set()
+                self.parser.leave()
                 spark.end()
                 wait(tasks)
             raise_failure(tasks)

@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,8 +16,8 @@ import pytest
 from triplecast import FOREVER, Engine
 from triplecast.engine import Receipt
 from triplecast.errors import InputError
-from triplecast.incremental import operator_answers
-from triplecast.local import LocalRepository
+from triplecast.incremental import OperatorAnswers, operator_answers
+from triplecast.local import LocalRepository, Replica
 
 E = "https://example.org/"
 O = "https://example.org/standing-operators#"  # noqa: E741
@@ -250,3 +251,60 @@ def test_a_local_repository_holds_what_operators_select(module: Module, tmp_path
         publish(engine, "one", ':a :title "abcde" . :b :title "abc" .')
         local.sync()
         assert [each.subscription for each in local.engine.notifications()] == ["here"]
+
+
+def test_a_replica_asks_its_own_operators(module: Module, tmp_path: Path) -> None:
+    operators = module.declare()
+    with (
+        Engine.open(tmp_path / "provider", operators=operators) as engine,
+        Replica.open(tmp_path / "replica", engine, operators=operators) as replica,
+    ):
+        engine.subscribe(LONG, "long", scope="repository", lease=FOREVER)
+        for number, title in enumerate(("abcd", "ab", "abcde")):
+            publish(engine, "one", f':a{number} :title "{title}" .')
+        replica.sync()
+        expected = [(each.position, each.id, each.json) for each in engine.notifications()]
+        assert [(each.position, each.id, each.json) for each in replica.engine.notifications()] == expected
+        assert len(expected) == 3
+    assert module.calls() == {"length abcd": 2, "length ab": 2, "length abcde": 2}
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_an_interrupt_while_operators_are_asked_loses_nothing(
+    module: Module, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    ask = OperatorAnswers.ask
+
+    def interrupted(*given: Any) -> Any:
+        if late:
+            ask(*given)
+        raise KeyboardInterrupt
+
+    with Engine(operators=module.declare()) as engine:
+        engine.subscribe(LONG, "long", scope="repository")
+        with monkeypatch.context() as patched:
+            patched.setattr(OperatorAnswers, "ask", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                publish(engine, "one", ':a :title "abcd" .')
+        publish(engine, "two", ':b :title "abcde" .')
+        assert [values(each.added) for each in engine.notifications()] == [["a"], ["b"]]
+        assert not engine.undecided()
+    assert module.calls() == {"length abcd": 1, "length abcde": 1}
+
+
+def test_threads_that_publish_together_share_calls(module: Module) -> None:
+    with Engine(operators=module.declare()) as engine:
+        engine.subscribe(LONG, "long", scope="repository")
+
+        def work(number: int) -> None:
+            for round in range(4):
+                publish(engine, f"d{number}", f':s{number} :title "title {round}" ; :round {round} .')
+
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(work, range(4)))
+        assert sorted(values(row)[0] for row in [each.added for each in engine.notifications()]) == [
+            f"s{number}" for number in range(4)
+        ]
+        (present,) = engine.resync("long")
+        assert values(present.added) == [f"s{number}" for number in range(4)]
+    assert set(module.calls().values()) == {1}
