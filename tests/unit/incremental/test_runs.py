@@ -140,3 +140,13 @@ def test_a_query_beyond_the_limit_of_the_index_is_evaluated_as_of_each_event() -
             [(11_000, 11_000)],
             [(1, 0)],
         ]
+
+
+def test_a_query_that_has_ended_is_told_nothing() -> None:
+    with Engine() as engine:
+        for name in ("it", "other"):
+            engine.subscribe(JOINED, id=name, scope="repository")
+        publish(engine, [("x", "e:x e:by e:y ."), ("y", "e:y e:name 1 .")])
+        engine.unsubscribe("it")
+        (found,) = publish(engine, [("z", "e:z e:by e:y .")])
+        assert [each.subscription for each in found] == ["other"]
