@@ -1,7 +1,8 @@
 """Standing queries over all documents: the workloads of the MDV paper, side by side with who else answers them.
 
-Each engine is a process (`peers/standing`). Triplecast is given N-Triples and tells rows, in a durable folder; the
-others are given what they take, and keep nothing on disk. All tell the same changes, or the run ends.
+Each engine is a process (`peers/standing`). Triplecast is given N-Triples and tells rows, in a durable folder, and so
+is the relational filter, which syncs documents and rows; the others are given what they take, and keep nothing.
+All tell the same changes, or the run ends.
 """
 
 from __future__ import annotations

@@ -141,6 +141,23 @@ def test_tables_and_filters(session: SparkSession, folder: Path) -> None:
     assert [row.told for row in counted] == [sum(each.owner == owner for each in recorded) for owner in ("ann", "bob")]
 
 
+def test_a_service_is_read_by_its_url(session: SparkSession, folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fastapi", reason="the extra `service` is not installed")
+    from tests.unit.service.served import served
+
+    with triplecast.Engine.open(folder) as engine, served(engine) as url:
+        reader = session.read.format("triplecast").option("url", url)
+        found = reader.load().orderBy("sequence").collect()
+        assert found == _table(session, folder).orderBy("sequence").collect()
+        assert reader.option("owner", "bob").load().count() == 30
+        stream = session.readStream.format("triplecast").option("url", url).load()
+        writer = stream.writeStream.format("parquet").option("path", str(tmp_path / "rows"))
+        writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(
+            availableNow=True
+        ).start().awaitTermination()
+        assert session.read.parquet(str(tmp_path / "rows")).count() == len(found)
+
+
 def test_rows_are_published_once(session: SparkSession, folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     rows = session.createDataFrame(

@@ -130,12 +130,18 @@ class Poller:
                         asked[host] = Thread(target=self._work, args=(round,), daemon=True), round
                         asked[host][0].start()
                 if self.subscriber is not None and (tending is None or not tending.is_alive()):
-                    tending = Thread(target=self.subscriber.tend, args=(read_clock(self._clock),), daemon=True)
+                    tending = Thread(target=self._tend, args=(self.subscriber,), daemon=True)
                     tending.start()
                 self.fault = None
             except Exception as fault:  # of the disk, most likely: what was taken is published once it is mended
                 self.fault = fault
             self._ended.wait(LOOK_EVERY)
+
+    def _tend(self, subscriber: Subscriber) -> None:
+        try:
+            subscriber.tend(read_clock(self._clock))
+        except TriplecastError as fault:
+            self.fault = fault
 
     def _due(self, urls: set[str] | None) -> dict[str, list[KnownSource]]:
         """What is to be asked now, by server, once all is published that was taken."""
