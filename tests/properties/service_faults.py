@@ -74,7 +74,7 @@ def check_faults(count: int) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.properties.service_faults")
-    parser.add_argument("count", type=int, nargs="?", default=3)
+    parser.add_argument("count", type=int, nargs="?", default=30)
     if shutil.which("strace") is None:
         sys.exit("strace is needed: apt-get install strace")
     for line in check_faults(parser.parse_args().count):
