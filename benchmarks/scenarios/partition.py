@@ -63,9 +63,8 @@ def _measure(
                 f"{strategy}: hottest over mean", *size, max(load) * SHARDS / sum(load), "times", target=target
             )
             if partition.routers:
-                stage = sum(_bytes(router.segment) + router.leads.nbytes for router in partition.routers)
-                share = stage / _bytes(segment)
-                entries = {"entries": sum(len(router.leads) for router in partition.routers)}
+                share = sum(router.bytes for router in partition.routers) / _bytes(segment)
+                entries = {"entries": sum(router.entries for router in partition.routers)}
                 target = at_most(MOST_DIRECTORY)
                 yield Figure(
                     f"{strategy}: index stage over index", *size, share, "of the bytes", work=entries, target=target

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -101,6 +102,13 @@ def alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def drop_oldest(cache: Path, kept: int) -> None:
+    """Leave the `kept` folders of a cache that were used last. Files that are mapped stay readable to who has them."""
+    found = sorted((each for each in cache.iterdir() if each.is_dir()), key=lambda each: -each.stat().st_mtime)
+    for each in found[kept:]:
+        shutil.rmtree(each, ignore_errors=True)
 
 
 def _fault(where: str, error: sqlite3.Error, repair: str) -> StorageFault:

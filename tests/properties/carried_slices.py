@@ -24,9 +24,10 @@ from triplecast.model.subscription import FOREVER
 from triplecast.pipeline.carried import DEEP, carry
 from triplecast.pipeline.match_jobs import slices_of
 from triplecast.pipeline.rows import from_arrow
+from triplecast.pipeline.shard_stages import match_routed, route_slice
 from triplecast.pipeline.sharding import SnapshotCutter
 from triplecast.pipeline.snapshots import SnapshotSharer, fetch
-from triplecast.pipeline.stages import Stage, match_slice
+from triplecast.pipeline.stages import MatchSlice, Stage, match_slice
 from triplecast.registry.upkeep import open_index
 
 QUERIES = (
@@ -85,13 +86,14 @@ def compare(folder: Path, seed: int, shards: int) -> int:
         for after, upto in pairwise(cuts):
             carried = carry(journal, after, upto, NO_OPERATORS, DEEP)
             assert carried.upto == upto
-            here, away = Stage(folder / "run"), Stage(Path("/nowhere"), snapshots=sharer.place)
+            here = Stage(folder / "run", shards=shards)
+            away = Stage(Path("/nowhere"), snapshots=sharer.place, shards=shards)
             ranges = [(after, upto)]
             told = [
                 [row for each in slices for row in _rows(stage, pickle.loads(pickle.dumps(each)))]
                 for stage, slices in (
-                    (here, slices_of(ranges, manifest, shards)),
-                    (away, slices_of(ranges, manifest, shards, carried)),
+                    (here, slices_of(ranges, manifest)),
+                    (away, slices_of(ranges, manifest, carried)),
                 )
             ]
             assert told[0] == told[1], f"seed {seed}, positions {after} to {upto}"
@@ -99,8 +101,14 @@ def compare(folder: Path, seed: int, shards: int) -> int:
     return found
 
 
-def _rows(stage: Stage, item: object) -> list[object]:
-    batches: list[pa.RecordBatch] = [*match_slice(stage, item)]  # type: ignore[arg-type]
+def _rows(stage: Stage, item: MatchSlice) -> list[object]:
+    batches: list[pa.RecordBatch] = []
+    if not stage.shards:
+        batches += match_slice(stage, item)
+    for groups in range(1, stage.shards + 1):
+        sent = sorted(route_slice(stage, groups, item))
+        for group in range(groups):
+            batches += match_routed(stage, groups, [each for each in sent if each[0][0] == group])
     rows = [row for each in batches for row in each.to_pylist()]
     names = ("after", "upto", "left", "undecided", "awaited")
     said: list[object] = [tuple(row[name] for name in names) for row in rows]

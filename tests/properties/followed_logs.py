@@ -103,6 +103,8 @@ def check_lives(lives: int, folder: Path, seed: int) -> str:
         ]
         for _ in range(lives):
             server = Served(folder, "--port", base.rpartition(":")[2])
+            for writer in writers:
+                writer.check(client)
             threads = [threading.Thread(target=each.write, args=(base,)) for each in writers]
             threads += [threading.Thread(target=_follow, args=(each,)) for each in (*pages, *offsets)]
             for each in threads:

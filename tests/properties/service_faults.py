@@ -64,13 +64,12 @@ def check_fault(folder: Path, call: str, error: str, when: str) -> Counter[int]:
 
 
 def check_faults(count: int) -> Iterator[str]:
-    for call, error in FAULTS:
-        found: Counter[int] = Counter()
-        for number in range(1, count + 1):
+    for number in range(1, count + 1):
+        for call, error in FAULTS:
             for when in (str(number), f"{number}+"):
                 with tempfile.TemporaryDirectory() as folder:
-                    found += check_fault(Path(folder) / "folder", call, error, when)
-        yield f"{call} {error} at the first {count}: {dict(sorted(found.items()))}"
+                    found = check_fault(Path(folder) / "folder", call, error, when)
+                yield f"{call} {error} at {when}: {dict(sorted(found.items()))}"
 
 
 def main() -> None:

@@ -76,14 +76,6 @@ def wait_until(done: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def test_an_executor_and_a_worker_that_are_killed_change_nothing(tmp_path: Path) -> None:
-    place = Workplace(tmp_path)
-    place.fill(60)
-    with standalone(tmp_path) as cluster:
-        inbox = ["--inbox", str(place.inbox), "--master", cluster.master]
-        run_and_kill(place, cluster, inbox, lambda number: place.write(f"d{number}.ttl", document(number)))
-
-
 def test_machines_that_share_nothing_but_a_store_tell_the_same(tmp_path: Path, bucket: Bucket) -> None:
     """Inbox and snapshots at addresses; workers see neither the run's folder nor the files."""
     if subprocess.run(["unshare", "--mount", "true"], check=False).returncode != 0:

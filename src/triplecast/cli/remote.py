@@ -213,15 +213,21 @@ def print_notifications(arguments: argparse.Namespace) -> bool:
     printed = False
     with open_client(arguments) as client:
         read = client.follow if arguments.follow else client.notifications
-        for each in read(arguments.since, arguments.subscription, arguments.owner):
-            if arguments.json:
-                print_json(each.row)
-            else:
-                told = (each.sequence, each.publication, each.version, each.subscription)
-                print_text(describe_notification(*told, _firsts(each)))
-            printed = True
-            if arguments.follow:
-                sys.stdout.flush()
+        try:
+            for each in read(arguments.since, arguments.subscription, arguments.owner):
+                if arguments.json:
+                    print_json(each.row)
+                else:
+                    told = (each.sequence, each.publication, each.version, each.subscription)
+                    print_text(describe_notification(*told, _firsts(each)))
+                printed = True
+                if arguments.follow:
+                    sys.stdout.flush()
+        except ServiceRefused as error:
+            if error.status != 404:
+                raise
+            say(str(error))  # an id that nobody ever had
+            return printed
     if not printed and (arguments.subscription or arguments.owner):
         say_unknown(arguments.folder, arguments.owner, arguments.subscription)
     return printed

@@ -65,10 +65,9 @@ class Deliveries:
         self._epoch, self._end = self._ledger.reached
         for target in store.targets():
             self._take(target)
-        for letter in store.dead(again=True):
-            if live := self._lives.get(letter.target):
-                live.letters.append(letter)
-                self._schedule(live)
+        for letter in [each for each in store.dead(again=True) if each.target in self._lives]:
+            self._lives[letter.target].letters.append(letter)
+            self._schedule(self._lives[letter.target])
 
     # ---- what is due ------------------------------------------------------------------------------------------------
 

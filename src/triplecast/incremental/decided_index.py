@@ -202,9 +202,8 @@ class DecidedIndex(Generic[Key]):
     def _note(self, found: QueriesChanged[Key], events: I32, numbers: I64, sheets: I32, offsets: I64, text: U8) -> None:
         """Note answers that differ of the queries with some numbers, but for those that have ended."""
         plain = self._plain[numbers]
-        told = plain != NONE
+        told = (plain != NONE) & (sheets.min(axis=1) == NONE)
         if told.any():
-            told &= sheets.min(axis=1) == NONE
             found.plain.append(PlainRows(events, plain, sheets, offsets, text).only(told))
             if told.all():
                 return

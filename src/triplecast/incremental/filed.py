@@ -309,7 +309,7 @@ def _wider(around: I64, concerned: I64) -> set[int]:
 
 def _are_among(ascending: I32, events: Collection[int]) -> NDArray[np.bool_]:
     """Of each event whether it is one of some."""
-    among = np.zeros(max(int(ascending[-1]), *events) + 1, np.bool_)
+    among = np.zeros(max([*ascending[-1:].tolist(), *events]) + 1, np.bool_)
     among[[*events]] = True
     return among[ascending]
 

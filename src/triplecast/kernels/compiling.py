@@ -46,6 +46,7 @@ LATER = (
     "ranking",
     "unfold",
     "containment",
+    "directory",
     "wordbank",
     "chains",
     "undecided",

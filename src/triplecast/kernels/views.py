@@ -10,7 +10,7 @@ import numpy as np
 from triplecast.kernels import hashing, njit
 from triplecast.kernels.layout import F64, I32, I64, U8, VALUE_CLASS, VALUE_EXACT, VALUE_NUMBER
 from triplecast.kernels.literals import PENDING
-from triplecast.kernels.resolve import Terms
+from triplecast.kernels.resolve import Terms, take_terms
 from triplecast.kernels.scan import OPEN_KEY, Key, ScannedBatch, lay_out, scan, scan_text
 from triplecast.kernels.words import Text
 
@@ -71,6 +71,39 @@ def make_views(scanned: ScannedBatch) -> Views:
     return Views(publication, np.zeros(count, np.uint8), scanned.triple_offsets, spans, triples, terms, values)
 
 
+@njit
+def take_views(views: Views, rows: I64) -> Views:
+    """Some of the views, ascending, over the same text; those of one publication share its terms."""
+    count, triple_count, term_count = len(rows), 0, 0
+    for row in range(count):
+        view = rows[row]
+        triple_count += views.offsets[view + 1] - views.offsets[view]
+        if row == 0 or views.publication[view] != views.publication[rows[row - 1]]:
+            term_count += views.spans[view, 1]
+    publication, mode = np.empty(count, np.int32), np.empty(count, np.uint8)
+    offsets, spans = np.zeros(count + 1, np.int64), np.empty((count, 2), np.int64)
+    triples, kept = np.empty((triple_count, 3), np.int32), np.empty(term_count, np.int64)
+    filled, first = 0, 0
+    for row in range(count):
+        view = rows[row]
+        publication[row], mode[row] = views.publication[view], views.mode[view]
+        base, size = views.spans[view, 0], views.spans[view, 1]
+        if row > 0 and publication[row] == publication[row - 1]:
+            first -= size
+        spans[row, 0], spans[row, 1] = first, size
+        for term in range(size):
+            kept[first + term] = base + term
+        for triple in range(views.offsets[view], views.offsets[view + 1]):
+            for place in range(3):
+                triples[filled, place] = views.triples[triple, place] - base + first
+            filled += 1
+        first += size
+        offsets[row + 1] = filled
+    terms, values = take_terms(views.terms, views.values, kept)
+    return Views(publication, mode, offsets, spans, triples, terms, values)
+
+
 def warm_up() -> None:
+    take_views(view_graphs([]), np.zeros(0, np.int64))
     view_graphs([b'<x:s> <x:p> "1" .\n'])
     make_views(scan([b'<x:s> <x:p> "1" .\n']))

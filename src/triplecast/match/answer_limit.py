@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.kernels.layout import I32, I64
-from triplecast.model.match import ANSWER_LIMITS, MatchRows, Undecided
+from triplecast.model.match import ANSWER_LIMITS, MatchRows, Undecided, order_pairs
 
 NO_ROOM = f"answers: {ANSWER_LIMITS.publication >> 20} MiB of one publication are taken by earlier subscriptions"
 NO_ROOM_TO_WAIT = f"operators: {ANSWER_LIMITS.waiting >> 20} MiB of waiting rows are taken by earlier subscriptions"
@@ -71,7 +71,12 @@ class AnswerLimit:
         if not parts or sum(int(sizes.sum()) for _, _, sizes in parts) <= self.limit:
             return
         publication, registration, size = (np.concatenate(column) for column in zip(*parts, strict=True))
-        order = np.lexsort((registration, publication))
+        much = np.bincount(publication, size) > self.limit
+        if not much.any():
+            return
+        those = much[publication]
+        publication, registration, size = publication[those], registration[those], size[those]
+        order = order_pairs(publication, registration)
         publication, registration = publication[order], registration[order]
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(size[order])])
         starts = np.flatnonzero(np.diff(publication, prepend=-1))

@@ -25,7 +25,7 @@ from triplecast.match.members import BatchMatches
 from triplecast.match.resolve import Resolution, Resolved
 from triplecast.match.segment import Scratch, Validity, encode_batch
 from triplecast.match.segment_matches import match_one, match_segment, match_single, match_views_at_once
-from triplecast.match.views import scan_views, views_since, views_upto
+from triplecast.match.views import renumber, scan_views, views_between, views_since, views_upto
 from triplecast.model.entailment import EntailmentMode
 from triplecast.model.match import (
     ANSWER_LIMITS,
@@ -35,6 +35,7 @@ from triplecast.model.match import (
     MatchRows,
     MatchStats,
     Undecided,
+    order_pairs,
 )
 from triplecast.model.open_rows import EVALUATED, NO_OPEN_ROWS, OpenRows
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
@@ -96,17 +97,24 @@ class Matcher:
         return matched
 
     def match_pieces(
-        self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies = NO_TAXONOMIES
+        self,
+        snapshot: Snapshot,
+        publications: Sequence[Publication],
+        taxonomies: Taxonomies = NO_TAXONOMIES,
+        scanned: Views | None = None,
     ) -> Iterator[tuple[Sequence[Publication], MatchedBatch]]:
         """What matches each publication, as of its own position: added < position < removed, and with the last taxonomy
         before it. Pairs that operators decide are open.
 
         A piece is of some of the publications, in order, whose answers take no more than `PUBLICATION_BYTES` together;
-        there is one piece at least. Equal publications match alike in any pieces (decision 15)."""
+        there is one piece at least. Equal publications match alike in any pieces (decision 15).
+
+        `scanned`: the publications as `scan_views` reads them; without it that is done here."""
         first = 0
         while first < len(publications) or not first:
             part = publications[first : first + self._at_once]
-            matched = self._resolve_batch(self._find(snapshot, part, taxonomies), taxonomies)
+            views = None if scanned is None else renumber(views_between(scanned, first, first + len(part)), first)
+            matched = self._resolve_batch(self._find(snapshot, part, taxonomies, views), taxonomies)
             done = matched.stats.publications
             self._at_once = done * 7 // 8 + 1 if done < len(part) else max(self._at_once, 2 * done)
             yield part[:done], matched
@@ -160,26 +168,31 @@ class Matcher:
             raise
         return batch
 
-    def _find(self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies) -> BatchMatches:
+    def _find(
+        self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies, scanned: Views | None
+    ) -> BatchMatches:
         """What the index finds, of as many publications as there is room for."""
         try:
-            return self._find_all(snapshot, publications, taxonomies)
+            return self._find_all(snapshot, publications, taxonomies, scanned)
         except BaseException:
             self._scratch.clear()  # a kernel without memory leaves its marks there
             raise
 
     def _find_all(
-        self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies
+        self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies, scanned: Views | None
     ) -> BatchMatches:
         batch, validity = BatchMatches(publications, self.limits), Validity(snapshot, publications)
         segments: Sequence[Segment] = snapshot.segments
-        if segments and len(publications) == 1 and not publications[0].dataset:
+        if segments and scanned is None and len(publications) == 1 and not publications[0].dataset:
             segments = self._find_singly(segments, validity, batch)
         if not segments:
             return batch
         for first, last, taxonomy in taxonomies.runs(publications):
             if first < batch.upto:
-                plain = scan_views(publications[first:last], first)
+                if scanned is None:
+                    plain = scan_views(publications[first:last], first)
+                else:
+                    plain = views_between(scanned, first, last)
                 entailed = self._closures.entail(segments, taxonomy, plain)
                 for read in encode_batch(segments, plain, entailed):
                     match_segment(read, self._scratch_of(read.segment), self._plans, validity, batch)
@@ -277,7 +290,7 @@ def join_rows(
     """All rows of a batch by (publication, registration), with the sheets that they need."""
     publication = np.concatenate([part.publication for part in parts])
     registration = np.concatenate([part.registration for part in parts])
-    order = np.lexsort((registration, publication))
+    order = order_pairs(publication, registration)
     sheet, offsets, text = join_sheets([(part.sheet, part.offsets, part.text) for part in parts])
     ordered = tuple(sorted(undecided, key=lambda pair: (pair.publication, pair.registration)))
     return MatchedBatch(publication[order], registration[order], sheet[order], offsets, text, ordered, open_rows, stats)

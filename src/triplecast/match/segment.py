@@ -68,7 +68,7 @@ class Validity:
 
     def __init__(self, snapshot: Snapshot, publications: Sequence[Publication]) -> None:
         self._removals = snapshot.removals
-        self._first = min((publication.position for publication in publications), default=_NEVER)
+        self._first = min(publications).position if publications else _NEVER
         self.is_whole = not len(snapshot.removals.registration) and snapshot.covers < self._first
         """Whether every publication is evaluated against every registration."""
         if self.is_whole:

@@ -32,7 +32,7 @@ from triplecast.match.segment import (
     match_runs,
     publications_of,
 )
-from triplecast.model.match import PAIR_BYTES, TOO_LONG, MatchRows, Pairs
+from triplecast.model.match import PAIR_BYTES, TOO_LONG, MatchRows, Pairs, order_pairs
 from triplecast.model.open_rows import EVALUATED, QueryText
 from triplecast.residual import ResidualPlans
 from triplecast.taxonomy import EntailmentTooLarge
@@ -268,7 +268,7 @@ class SegmentMatches:
         long = lengths == 0
         for place, of in zip(publication[long].tolist(), registration[long].tolist(), strict=True):
             batch.leave_undecided(place, of, TOO_LONG)
-        order = np.lexsort((registration, publication))
+        order = order_pairs(publication, registration)
         part = MatchRows(publication[order], registration[order], sheet[order], offsets, json)
         batch.parts.append(only_rows(part, ~long[order]))
         batch.bytes += int(lengths[publication < batch.upto].sum())

@@ -11,7 +11,7 @@ from triplecast.kernels.layout import EXTRA_LANGUAGE, EXTRA_RANK, I32, I64, U8, 
 from triplecast.kernels.pairing import SegmentKeys, pair_triples
 from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, rank_strings, resolve
 from triplecast.kernels.scan import ScannedBatch, scan
-from triplecast.kernels.views import Views, make_views, view_graphs
+from triplecast.kernels.views import Views, make_views, take_views, view_graphs
 from triplecast.kernels.wordbank import WordBank, cut_texts, mark_texts, no_words
 from triplecast.model.publication import Publication
 
@@ -28,7 +28,12 @@ def scan_views(publications: Sequence[Publication], first: int = 0) -> Views:
         views = _split_datasets(make_views(scanned), scanned, dataset)
     else:
         views = view_graphs(texts)
-    return views._replace(publication=views.publication + np.int32(first)) if first else views
+    return renumber(views, -first)
+
+
+def renumber(views: Views, first: int) -> Views:
+    """The same, with publication number `first` as the first."""
+    return views._replace(publication=views.publication - np.int32(first)) if first else views
 
 
 def _split_datasets(views: Views, scanned: ScannedBatch, dataset: Sequence[bool]) -> Views:
@@ -59,6 +64,12 @@ def views_since(views: Views, first: int) -> Views:
         return views
     publication, spans = views.publication[start:] - np.int32(first), np.ascontiguousarray(views.spans[start:])
     return views._replace(publication=publication, mode=views.mode[start:], offsets=views.offsets[start:], spans=spans)
+
+
+def views_between(views: Views, first: int, stop: int) -> Views:
+    """The views of the publications from `first` on and before `stop`, and their terms alone."""
+    rows = np.flatnonzero((views.publication >= first) & (views.publication < stop))
+    return views if len(rows) == len(views.publication) else take_views(views, rows)
 
 
 def views_upto(views: Views, stop: int) -> Views:

@@ -54,6 +54,20 @@ class Undecided:
     """Whether the event was a removal (`ChangeKind.by_removal`)."""
 
 
+_PUBLICATIONS, _REGISTRATIONS = 1 << 20, 1 << 43
+
+
+def order_pairs(publication: NDArray[np.integer], registration: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The order of pairs by publication, then registration; those that are alike stay as they are. Where the pairs are
+    some sorted lists one after the other, these are merged."""
+    if not len(publication):
+        return np.zeros(0, np.int64)
+    places = publication.astype(np.int64) - int(publication.min())
+    if places.max() >= _PUBLICATIONS or registration.max() >= _REGISTRATIONS:
+        return np.lexsort((registration, publication))
+    return np.argsort(places * _REGISTRATIONS + registration, kind="stable")
+
+
 class Pairs(NamedTuple):
     """Pairs of publications (index into the batch) and members of one segment."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.kernels.render import join_sheets
-from triplecast.model.match import CHANGES, MatchedBatch
+from triplecast.model.match import CHANGES, MatchedBatch, order_pairs
 from triplecast.model.open_rows import PairReason
 from triplecast.model.publication import Publication
 
@@ -163,7 +163,7 @@ class OutboxBatch:
         position = np.concatenate([batch.position for batch in some])
         registration = np.concatenate([batch.registration for batch in some])
         sheet, offsets, text = join_sheets([(batch.sheet, batch.offsets, batch.bindings) for batch in some])
-        order = np.lexsort((registration, position))
+        order = order_pairs(position, registration)
         undecided = tuple(sorted(pair for batch in some for pair in batch.undecided))
         awaited = tuple(sorted(pair for batch in some for pair in batch.awaited))
         used = {*distinct(position[order]), *(pair.position for pair in (*undecided, *awaited))}

@@ -25,7 +25,14 @@ from triplecast.kernels.layout import (
     STRUCTURE_SHAPE,
     U8,
 )
-from triplecast.partition.items import Assignment, FiledItems, RoutedItems, join_leads, place_subscriptions
+from triplecast.partition.items import (
+    Assignment,
+    FiledItems,
+    RoutedItems,
+    find_synthetic,
+    join_leads,
+    place_subscriptions,
+)
 from triplecast.partition.placing import mix
 
 
@@ -40,10 +47,10 @@ class Forest(NamedTuple):
     """Structures touched, pairs of structures compared, pairs of items compared."""
 
 
-def find_forest(segment: Segment, filed: FiledItems) -> Forest:
-    """Find the containment trees."""
+def find_forest(segment: Segment, filed: FiledItems, closed: U8 | None = None) -> Forest:
+    """Find the containment trees. `closed`: the structures that others may contain, by default as `find_closed`."""
     index = segment.tables.index
-    closed, synthetic = find_closed(segment), find_synthetic(segment)
+    closed, synthetic = find_closed(segment) if closed is None else closed, find_synthetic(segment)
     container, counts = find_containers(index, filed.items, filed.first_item, closed, synthetic)
     return Forest(container, _find_roots(container), counts)
 
@@ -62,13 +69,6 @@ def find_closed(segment: Segment) -> U8:
     return closed
 
 
-def find_synthetic(segment: Segment) -> U8:
-    """[constants] 1 for those that stand for no IRI of a publication: the predicates of words and marks."""
-    dictionary = segment.tables.dictionary
-    synthetic: U8 = (dictionary.text[dictionary.offsets[:-1]] != ord("<")).astype(np.uint8)
-    return synthetic
-
-
 def _find_roots(container: I32) -> I32:
     """Follow the containers of all items at once, doubling the steps; a cycle of equals ends at its first."""
     own = np.arange(len(container), dtype=np.int32)
@@ -80,9 +80,10 @@ def _find_roots(container: I32) -> I32:
     return least[to]
 
 
-def assign_by_containment(segment: Segment, filed: FiledItems, shards: int) -> Assignment:
-    """Spread each tree over the shards in turn, from a shard by its root's hash."""
-    root = find_forest(segment, filed).root
+def assign_by_containment(segment: Segment, filed: FiledItems, shards: int, closed: U8 | None = None) -> Assignment:
+    """Spread each tree over the shards in turn, from a shard by its root's hash. `closed`: as `find_forest` takes
+    it."""
+    root = find_forest(segment, filed, closed).root
     roots, inverse = np.unique(root, return_inverse=True)
     tree: I32 = inverse.reshape(-1).astype(np.int32)
     shard = place_subscriptions(filed, deal(segment, filed, tree, shards))
@@ -90,7 +91,7 @@ def assign_by_containment(segment: Segment, filed: FiledItems, shards: int) -> A
     chosen[roots] = True
     items = keep_items(filed.items, chosen)._replace(subscription=np.arange(len(roots), dtype=np.int32))
     leads = join_leads(tree, shard[filed.subscription], len(roots))
-    return Assignment(shard, RoutedItems(items, leads, False))
+    return Assignment(shard, RoutedItems(items, leads, False), tree)
 
 
 def deal(segment: Segment, filed: FiledItems, group: I32, shards: int) -> I32:

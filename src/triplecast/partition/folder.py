@@ -18,8 +18,9 @@ from triplecast.index import Removals, Segment, Snapshot
 from triplecast.index.file import ArrayFile, Sole, read_arrays, read_mark, write_arrays
 from triplecast.index.snapshot import open_segment, read_checked, read_removals, write_checked, write_removals
 from triplecast.index.writer import MANIFESTS_KEPT
+from triplecast.kernels.directory import Directory
 from triplecast.partition.items import mark_shards
-from triplecast.partition.routing import Router
+from triplecast.partition.routing import IndexedEntries, Router
 from triplecast.partition.shards import Partitioner, SegmentCut
 
 SHARDS = "shards"
@@ -38,9 +39,10 @@ class ShardFile(NamedTuple):
 
 
 class RouterFiles(NamedTuple):
-    entries: ShardFile
-    leads: ShardFile
-    by_keys: bool
+    stage: ShardFile
+    """The directory, and where indexed entries lead."""
+    entries: ShardFile | None
+    """The segment of these."""
 
 
 class CutFiles(NamedTuple):
@@ -52,8 +54,8 @@ class CutFiles(NamedTuple):
 
     @property
     def all(self) -> list[ShardFile]:
-        router = [] if self.router is None else [self.router.entries, self.router.leads]
-        return router + [part for part in self.parts if part is not None]
+        router = () if self.router is None else self.router
+        return [file for file in (*router, *self.parts) if file is not None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,14 +114,20 @@ class ShardWriter:
         return found
 
     def _write_cut(self, cut: SegmentCut) -> CutFiles:
-        router = None
-        if cut.router is not None:
-            segment, leads, by_keys = cut.router
-            entries, name = self._write_segment(segment), f"leads-{self._next():010}.tcx"
-            write_arrays(self._path / name, ArrayFile({"leads": leads}, {}), self._sole)
-            router = RouterFiles(entries, self._describe(name, len(segment)), by_keys)
+        router = None if cut.router is None else self._write_router(cut.router)
         parts = tuple(None if part is None else self._write_segment(part) for part in cut.parts)
         return CutFiles(router, parts, tuple(cut.load.tolist()))
+
+    def _write_router(self, router: Router) -> RouterFiles:
+        directory, indexed, always = router
+        arrays = {} if directory is None else directory._asdict()
+        notes: dict[str, Any] = {"always": always}
+        if indexed is not None:
+            arrays["leads"], notes["by_keys"] = indexed.leads, indexed.by_keys
+        name = f"stage-{self._next():010}.tcx"
+        write_arrays(self._path / name, ArrayFile(arrays, notes), self._sole)
+        entries = None if indexed is None else self._write_segment(indexed.segment)
+        return RouterFiles(self._describe(name, 0), entries)
 
     def _write_segment(self, segment: Segment) -> ShardFile:
         name = f"segment-{self._next():010}.tcx"
@@ -175,10 +183,7 @@ class ShardFolder:
             if cut.router is None:
                 always |= mark_shards(cut.parts)
             else:
-                entries = self._open(cut.router.entries)
-                self._check(cut.router.leads)
-                leads = read_arrays(self._path / cut.router.leads.name).arrays["leads"]
-                routers.append(Router(entries, leads, cut.router.by_keys))
+                routers.append(self._open_router(cut.router))
         return tuple(routers), always
 
     def shard(self, manifest: ShardManifest, shard: int) -> Snapshot:
@@ -190,6 +195,14 @@ class ShardFolder:
             raise StorageFault(fault.path, problem, REBUILD_SHARDS) from fault
         removals = manifest.removals.within(segment.tables.registrations for segment in segments)
         return Snapshot(manifest.covers, segments, removals, manifest.name)
+
+    def _open_router(self, files: RouterFiles) -> Router:
+        self._check(files.stage)
+        stage = read_arrays(self._path / files.stage.name)
+        leads, notes, indexed = stage.arrays.pop("leads", None), stage.notes, None
+        if files.entries is not None and leads is not None:
+            indexed = IndexedEntries(self._open(files.entries), leads, notes["by_keys"])
+        return Router(Directory(**stage.arrays) if stage.arrays else None, indexed, notes["always"])
 
     def _open(self, file: ShardFile) -> Segment:
         self._check(file)
@@ -219,5 +232,5 @@ def _read_file(written: list[Any] | None) -> ShardFile | None:
 def _read_router(written: list[Any] | None) -> RouterFiles | None:
     if written is None:
         return None
-    entries, leads, by_keys = written
-    return RouterFiles(ShardFile(*entries), ShardFile(*leads), by_keys)
+    stage, entries = written
+    return RouterFiles(ShardFile(*stage), _read_file(entries))

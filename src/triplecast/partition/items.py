@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triplecast.index import Segment
+from triplecast.index.merge import keep_items
 from triplecast.kernels.build import Items
 from triplecast.kernels.containment import count_items
-from triplecast.kernels.layout import I32, I64
+from triplecast.kernels.layout import I32, I64, U8
 from triplecast.kernels.unfold import unfold
 
 
@@ -45,6 +47,13 @@ def file_items(segment: Segment) -> FiledItems:
     return FiledItems(items, first_item, structure, anchor, of_member[items.subscription], of_member)
 
 
+def find_synthetic(segment: Segment) -> U8:
+    """[constants] 1 for those that stand for no IRI of a publication: the predicates of words and marks."""
+    dictionary = segment.tables.dictionary
+    synthetic: U8 = (dictionary.text[dictionary.offsets[:-1]] != ord("<")).astype(np.uint8)
+    return synthetic
+
+
 class RoutedItems(NamedTuple):
     """What the index stage looks for: E conjunctions, in the numbers of the segment's dictionary, and where each
     leads."""
@@ -56,6 +65,12 @@ class RoutedItems(NamedTuple):
     by_keys: bool
     """Whether an entry is there as soon as all keys are that those behind it share."""
 
+    def only(self, chosen: NDArray[np.bool_]) -> RoutedItems:
+        """Some of the entries, numbered anew."""
+        kept = keep_items(self.items, chosen)
+        numbers = np.arange(len(kept.subscription), dtype=np.int32)
+        return RoutedItems(kept._replace(subscription=numbers), self.leads[chosen], self.by_keys)
+
 
 class Assignment(NamedTuple):
     """Where the subscriptions of a segment are."""
@@ -64,6 +79,8 @@ class Assignment(NamedTuple):
     """By subscription."""
     entries: RoutedItems | None
     """None if every publication visits every shard."""
+    entry: I32 | None = None
+    """[M] the entry of each item: its root, or its merger if it has one."""
 
 
 def chunk_items(group: I32, size: int | I64) -> I32:

@@ -9,15 +9,24 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels.layout import I64
+from triplecast.kernels.views import Views, take_views
 from triplecast.match import Matcher
 from triplecast.match.answer_limit import NO_ROOM, AnswerLimit
 from triplecast.match.matcher import join_rows
+from triplecast.match.views import scan_views
 from triplecast.model.match import AnswerLimits, MatchedBatch, MatchStats
 from triplecast.model.open_rows import join_open_rows
 from triplecast.model.publication import Publication
 from triplecast.partition.routing import Routing
 from triplecast.partition.shards import Partition
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
+
+
+def views_of(scanned: Views, places: I64) -> Views:
+    """The views of some publications of a batch, numbered anew."""
+    rows = np.flatnonzero(np.isin(scanned.publication, places))
+    views = scanned if len(rows) == len(scanned.publication) else take_views(scanned, rows)
+    return views._replace(publication=np.searchsorted(places, views.publication).astype(np.int32))
 
 
 class ShardMatches(NamedTuple):
@@ -36,14 +45,16 @@ def match_shards(
     taxonomies: Taxonomies = NO_TAXONOMIES,
 ) -> Iterator[tuple[Sequence[Publication], MatchedBatch]]:
     """What `Matcher.match_pieces` yields of the whole snapshot, from its shards; the work counted is what they did."""
-    visits = routing.route(partition.routers, publications, taxonomies) | partition.always
+    scanned = scan_views(publications)
+    visits = routing.route(partition.routers, publications, taxonomies, scanned) | partition.always
     first = 0
     while first < len(publications) or not first:
         upto, found = len(publications), []
         for shard, snapshot in enumerate(partition.shards):
             places = first + np.flatnonzero(visits[first:upto] >> shard & 1)
             if len(places):
-                pieces = matcher.match_pieces(snapshot, [publications[place] for place in places.tolist()], taxonomies)
+                some = [publications[place] for place in places.tolist()]
+                pieces = matcher.match_pieces(snapshot, some, taxonomies, views_of(scanned, places))
                 _, matched = next(pieces)
                 done = matched.stats.publications
                 if done < len(places):

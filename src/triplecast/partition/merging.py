@@ -98,11 +98,13 @@ def assign_by_merging(
     shards: int,
     summaries: Sequence[Publication],
     find: Callable[[Sequence[Publication]], tuple[I32, I32]],
+    thresholds: tuple[float, float] = (UPPER, LOWER),
 ) -> Assignment:
     """Merge what summaries match together, then what nothing matched, and spread the members of each merger over the
-    shards. `find`: pairs of publications and members of the segment that match."""
-    merger = _Mergers(segment, filed)
-    if merger.entries > max(LEAST, UPPER * len(filed.structure)):
+    shards. `find`: pairs of publications and members of the segment that match. `thresholds`: as `UPPER` and
+    `LOWER`."""
+    merger = _Mergers(segment, filed, thresholds[1])
+    if merger.entries > max(LEAST, thresholds[0] * len(filed.structure)):
         publication, member = find(summaries)
         for number in range(len(summaries)):
             merger.merge(np.isin(filed.items.subscription, member[publication == number]))
@@ -113,8 +115,9 @@ def assign_by_merging(
 class _Mergers:
     """The entries of an index stage while they are merged."""
 
-    def __init__(self, segment: Segment, filed: FiledItems) -> None:
+    def __init__(self, segment: Segment, filed: FiledItems, lower: float) -> None:
         self._segment, self._filed = segment, filed
+        self._lower = lower
         structures = segment.tables.index.structures
         plain = np.diff(structures[:, STRUCTURE_PLAIN])[filed.structure]
         within = np.arange(len(filed.structure)) - filed.first_item[filed.structure]
@@ -130,7 +133,7 @@ class _Mergers:
 
     def merge(self, items: NDArray[np.bool_]) -> None:
         """Merge entries of these items that are in no merger yet."""
-        least = max(LEAST, int(LOWER * len(self.entry_of)))
+        least = max(LEAST, int(self._lower * len(self.entry_of)))
         entries = np.unique(self.entry_of[items])
         entries = entries[self._merger[entries] < 0]
         key, entry = self._selective_keys(entries)
@@ -186,7 +189,8 @@ class _Mergers:
         items = join_items([keep_items(filed.items, chosen), self._items()])
         count = len(single) + len(self._keys)
         items = items._replace(subscription=np.arange(count, dtype=np.int32))
-        return Assignment(shard, RoutedItems(items, join_leads(entry, shard[filed.subscription], count), False))
+        leads = join_leads(entry, shard[filed.subscription], count)
+        return Assignment(shard, RoutedItems(items, leads, False), entry)
 
     def _items(self) -> Items:
         """Each merger as an item: its keys, whose other places are variables that nothing shares."""

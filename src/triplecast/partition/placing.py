@@ -9,7 +9,7 @@ from triplecast.kernels.build import Items
 from triplecast.kernels.layout import F64, I32, I64
 from triplecast.partition.items import Assignment, FiledItems, RoutedItems, chunk_items, join_leads, place_subscriptions
 
-CHUNK = 16
+CHUNK = 4
 """Items of one structure that stay together."""
 PIECES = 16
 """An anchor with more than one in so many of a mean shard's load or bytes is cut into pieces of at most that."""
@@ -37,29 +37,44 @@ def assign_by_hash(segment: Segment, filed: FiledItems, shards: int) -> Assignme
 
 def assign_by_anchor(segment: Segment, filed: FiledItems, shards: int, matched: I64) -> Assignment:
     """Keep what has one anchor together, and cut heavy anchors. The entries are the anchors, one key each: the
-    directory. `matched`: by member, how many publications of a sample it matches."""
+    directory. `matched`: by member, how many publications of a sample it matches.
+
+    Anchors without a constant subject or object are there in publications of all kinds, so they count as one, and are
+    in as few shards as hold them."""
     anchors, inverse = np.unique(filed.anchor, return_inverse=True)
     of_item: I32 = inverse.reshape(-1).astype(np.int32)
+    terms = segment.tables.index.key_terms[anchors]
+    common = (terms[:, 0] < 0) & (terms[:, 2] < 0)
+    group = np.where(common, np.int32(0), np.arange(1, len(anchors) + 1, dtype=np.int32))[of_item]
     load, weight = _share(matched[filed.items.subscription].astype(np.float64)), _share(np.ones(len(of_item)))
-    heaviest = np.maximum(_sums(of_item, load), _sums(of_item, weight))
+    heaviest = np.maximum(_sums(group, load), _sums(group, weight))
     pieces = np.ceil(heaviest * shards * PIECES)
-    size = np.ceil(np.bincount(of_item) / np.maximum(pieces, 1)).astype(np.int64)
-    order = np.argsort(of_item, kind="stable")
+    size = np.ceil(np.bincount(group) / np.maximum(pieces, 1)).astype(np.int64)
+    order = np.lexsort((of_item, group))
     unit_of = np.empty(len(order), np.int32)
-    unit_of[order] = chunk_items(of_item[order], np.maximum(size, 1)[of_item[order]])
+    unit_of[order] = chunk_items(group[order], np.maximum(size, 1)[group[order]])
     start = int(mix(segment.tables.registrations[:1])[0]) if segment.members else 0
-    shard_of_unit = balance(_sums(unit_of, load), _sums(unit_of, weight), shards, start)
+    packed = int(unit_of[group == 0].max(initial=-1)) + 1
+    shard_of_unit = balance(_sums(unit_of, load), _sums(unit_of, weight), shards, start, packed)
     shard = place_subscriptions(filed, shard_of_unit[unit_of])
     leads = join_leads(of_item, shard[filed.subscription], len(anchors))
     return Assignment(shard, RoutedItems(_as_items(segment, anchors), leads, True))
 
 
-def balance(load: F64, weight: F64, shards: int, start: int = 0) -> I32:
+def balance(load: F64, weight: F64, shards: int, start: int = 0, packed: int = 0) -> I32:
     """[units] the shard of each, so that neither load nor weight (shares of their sums) is much in one of them: the
-    heaviest first, to the shard that has least. `start`: which shard is the first of equals."""
+    heaviest first, to the shard that has least. `start`: which shard is the first of equals. The first `packed` units
+    fill one shard after the other instead."""
     chosen = np.empty(len(load), np.int32)
-    order = np.argsort(-np.maximum(load, weight), kind="stable")
     loads, weights = np.zeros(shards), np.zeros(shards)
+    filled = 0
+    for unit in range(packed):
+        if max(loads[filled] + load[unit], weights[filled] + weight[unit]) > 1 / shards and filled < shards - 1:
+            filled += 1
+        chosen[unit] = filled
+        loads[filled] += load[unit]
+        weights[filled] += weight[unit]
+    order = np.argsort(-np.maximum(load, weight)[packed:], kind="stable") + packed
     turn = np.roll(np.arange(shards), -(start % shards))
     single = order[: ONE_BY_ONE * shards]
     for unit in single.tolist():

@@ -16,15 +16,20 @@ from triplecast.pipeline.rows import MATCHES
 from triplecast.pipeline.stages import Stage
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import RDD, SparkContext
 
 Work = Callable[[Stage, Any], Iterator[pa.RecordBatch]]
 """A function of `pipeline.stages` from an item to its `MATCHES` rows."""
 BytesWork = Callable[[Stage, Any], Iterator[bytes]]
 """One to bytes, of which none are empty."""
 
+Send = Callable[[Stage, int, Any], Iterator[tuple[tuple[int, ...], bytes]]]
+"""A function from an item to what so many groups of tasks need of it, under keys that begin with the group's number."""
+Receive = Callable[[Stage, int, Iterator[Any]], Iterator[pa.RecordBatch]]
+"""A function from what one of so many groups was sent to its `MATCHES` rows."""
+
 _END = b""
-"""Follows the bytes of an item."""
+"""Follows the bytes of an item, or of a group."""
 
 
 class JobGroup:
@@ -40,23 +45,30 @@ class JobGroup:
 
     def run(self, work: Work, stage: Stage, items: Sequence[Any]) -> pa.Table:
         """Return the rows of all items, in their order. Raises as `collect`."""
-        answers = self.collect(partial(_serialize, work), stage, items)
-        batches = [pa.ipc.read_record_batch(pa.py_buffer(each), MATCHES) for each in answers]
-        return pa.Table.from_batches(batches, MATCHES)
+        return _to_table(self.collect(partial(_serialize, work), stage, items))
+
+    def run_in_two(self, send: Send, receive: Receive, stage: Stage, items: Sequence[Any], groups: int) -> pa.Table:
+        """Return the rows of all groups: what `send` yields of each item is sorted by key and goes to the group that
+        the key begins with, which `receive` turns to rows. Raises as `collect`."""
+        sent = self._context.parallelize(items, len(items)).mapPartitions(partial(_send, send, stage, groups))
+        spread = sent.repartitionAndSortWithinPartitions(groups, _group_of)
+        return _to_table(self._run(spread, partial(_receive, receive, stage, groups), groups))
 
     def collect(self, work: BytesWork, stage: Stage, items: Sequence[Any]) -> list[bytes]:
         """Return what all items give, in their order. Raises Spark's error for a task that failed or was abandoned, and
         OSError where the JVM went before it had sent all: PySpark takes that for their end."""
+        return self._run(self._context.parallelize(items, len(items)), partial(_perform, work, stage), len(items))
+
+    def _run(self, rows: RDD[Any], perform: Callable[[Iterator[Any]], Iterator[bytes]], ends: int) -> list[bytes]:
         self._context.setJobGroup(self._name, self._name, interruptOnCancel=True)
         with self._lock:
             self._running += 1
         try:
-            each = self._context.parallelize(items, len(items))
-            answers: list[bytes] = self._context.runJob(each, partial(_perform, work, stage))
+            answers: list[bytes] = self._context.runJob(rows, perform)
         finally:
             with self._lock:
                 self._running -= 1
-        if answers.count(_END) != len(items):
+        if answers.count(_END) != ends:
             raise OSError("Spark did not return all rows of a job")
         return [each for each in answers if each != _END]
 
@@ -86,3 +98,28 @@ def _perform(work: BytesWork, stage: Stage, items: Iterator[Any]) -> Iterator[by
 def _serialize(work: Work, stage: Stage, item: Any) -> Iterator[bytes]:
     for batch in work(stage, item):
         yield batch.serialize().to_pybytes()
+
+
+def _to_table(answers: Sequence[bytes]) -> pa.Table:
+    batches = [pa.ipc.read_record_batch(pa.py_buffer(each), MATCHES) for each in answers]
+    return pa.Table.from_batches(batches, MATCHES)
+
+
+def _send(send: Send, stage: Stage, groups: int, items: Iterator[Any]) -> Iterator[tuple[tuple[int, ...], bytes]]:
+    """A task, in one of Spark's Python workers."""
+    stage.extend_search_path()
+    for item in items:
+        yield from send(stage, groups, item)
+
+
+def _group_of(key: tuple[int, ...]) -> int:
+    return key[0]
+
+
+def _receive(receive: Receive, stage: Stage, groups: int, sent: Iterator[Any]) -> Iterator[bytes]:
+    """A task, in one of Spark's Python workers."""
+    stage.extend_search_path()
+    for batch in receive(stage, groups, sent):
+        yield batch.serialize().to_pybytes()
+    yield _END
+    freeze_objects()

@@ -23,6 +23,7 @@ from triplecast.pipeline.horizon import Horizon, MovingHorizon, next_end
 from triplecast.pipeline.jobs import JobGroup
 from triplecast.pipeline.readers import journal_reader
 from triplecast.pipeline.rows import MATCHES, to_arrow
+from triplecast.pipeline.shard_stages import match_routed, route_slice
 from triplecast.pipeline.sharding import WHOLE
 from triplecast.pipeline.sink import Left, Sink
 from triplecast.pipeline.stages import MatchSlice, Stage, match_slice
@@ -114,7 +115,7 @@ class MatchJobs:
     def _match(self, batch: Batch) -> pa.Table:
         if not batch.slices:
             return _no_rows(batch.after, batch.upto, batch.upto)
-        return self._jobs.run(match_slice, self._stage, batch.slices)
+        return match_ranges(self._jobs, self._stage, batch.slices, self._slices)
 
     def _commit(self, matched: pa.Table, began: float) -> None:
         left = self._sink.take(lambda: matched, began)
@@ -138,20 +139,23 @@ def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices
     if stage.snapshots is not None:
         carried = carry(journal, after, end, stage.operators, SHALLOW)
         end, full = carried.upto, full or carried.upto < end
-    return Batch(after, end, slices_of(cut(after, end, first, slices), horizon.manifest, stage.shards, carried), full)
+    return Batch(after, end, slices_of(cut(after, end, first, slices), horizon.manifest, carried), full)
 
 
-def slices_of(
-    ranges: Sequence[tuple[int, int]], manifest: str, shards: int, carried: Carried | None = None
-) -> list[MatchSlice]:
-    """Each range by the whole index, or by each shard, with what is carried for it."""
-    which = range(shards) if shards else (WHOLE,)
+def slices_of(ranges: Sequence[tuple[int, int]], manifest: str, carried: Carried | None = None) -> list[MatchSlice]:
+    """Each range, with what is carried for it."""
     return [
-        MatchSlice(after, upto, manifest, shard, part)
-        for after, upto in ranges
-        for part in (carried and carried.between(after, upto),)
-        for shard in which
+        MatchSlice(after, upto, manifest, WHOLE, carried and carried.between(after, upto)) for after, upto in ranges
     ]
+
+
+def match_ranges(jobs: JobGroup, stage: Stage, ranges: Sequence[MatchSlice], slices: int) -> pa.Table:
+    """Match each range by the whole index, or route it to groups of shards: as many as there are cores, so that one
+    pass serves several shards."""
+    if not stage.shards:
+        return jobs.run(match_slice, stage, ranges)
+    groups = min(stage.shards, max(1, slices // 2))
+    return jobs.run_in_two(route_slice, match_routed, stage, ranges, groups)
 
 
 def match_left(jobs: JobGroup, stage: Stage, moving: MovingHorizon, left: Left, slices: int) -> pa.Table:
@@ -164,7 +168,7 @@ def match_left(jobs: JobGroup, stage: Stage, moving: MovingHorizon, left: Left, 
         carried = carry(journal_reader(stage.folder), left.after, bounds[-1], stage.operators, DEEP)
         bounds = [min(each, carried.upto) for each in bounds]
     ranges = [(after, upto) for after, upto in pairwise(bounds) if after < upto]
-    matched = jobs.run(match_slice, stage, slices_of(ranges, horizon.manifest, stage.shards, carried))
+    matched = match_ranges(jobs, stage, slices_of(ranges, horizon.manifest, carried), slices)
     if bounds[-1] < left.upto:
         matched = pa.concat_tables([matched, _no_rows(bounds[-1], left.upto, bounds[-1])])
     return matched

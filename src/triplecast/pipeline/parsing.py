@@ -39,6 +39,10 @@ class ClusterParser:
         if not str(spark.sparkContext.master).startswith("local"):
             self._spark = spark
 
+    def leave(self) -> None:
+        """Use them no more: their session is about to end."""
+        self._spark = None
+
     def parse(self, documents: Sequence[Document]) -> list[ParsedDocument]:
         """As `Parser.parse`, in any thread."""
         from py4j.protocol import Py4JError
@@ -51,7 +55,7 @@ class ClusterParser:
         try:
             answers = JobGroup(spark.sparkContext, _GROUP).collect(parse_part, self._stage, parts)
         except (Py4JError, PySparkException, OSError) as error:
-            if not self._failed.is_set():
+            if self._spark is not None and not self._failed.is_set():
                 self._failed.set()
                 self._report(f"documents are parsed by the run itself where executors fail: {str(error)[:200]}")
             return self._parser.parse(documents)

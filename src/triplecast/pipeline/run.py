@@ -294,6 +294,7 @@ class _Run:
             finally:
                 self._reporter.report(Phase.ENDING)
                 self._ending.set()
+                self.parser.leave()
                 spark.end()
                 wait(tasks)
             raise_failure(tasks)

@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from triplecast.index import INDEX, SegmentFolder, Snapshot, open_snapshot
 from triplecast.journal import BYTES_AT_ONCE, Journal
+from triplecast.kernels.layout import I64
+from triplecast.kernels.views import Views
 from triplecast.model.publication import Publication
 from triplecast.partition import SLICES, Partitioner, Routing
 from triplecast.partition.folder import SHARDS, ShardFolder, ShardManifest, ShardWriter
@@ -16,8 +19,8 @@ from triplecast.partition.routing import Router
 from triplecast.partition.shards import SAMPLE_LIMIT
 from triplecast.taxonomy import Taxonomies
 
-WHOLE = -1
-"""In place of a shard's number."""
+WHOLE, ROUTERS = -1, -2
+"""In place of a shard's number: the whole index, or the index stage alone."""
 
 
 class SnapshotCutter:
@@ -55,37 +58,37 @@ class SnapshotCutter:
 
 
 def open_shard(folder: Path, manifest: str, shard: int) -> Snapshot:
-    """Open one shard and what routes to it, or the whole snapshot that a manifest of shards or of the index names.
-    Raises `StorageFault`."""
+    """Open one shard, or the whole snapshot that a manifest of shards or of the index names. Raises `StorageFault`."""
     if shard != WHOLE:
         shards, found = _read(folder, manifest)
-        _routers(folder, manifest)
         return shards.shard(found, shard)
     index = _read(folder, manifest)[1].index if manifest.startswith(SHARDS) else manifest
     return open_snapshot(SegmentFolder(folder / INDEX), index)
 
 
-def visitors(
-    folder: Path, manifest: str, shard: int, publications: Sequence[Publication], taxonomies: Taxonomies
-) -> list[Publication]:
-    """The publications that have to visit a shard."""
-    if shard == WHOLE:
-        return [*publications]
-    routers, always = _routers(folder, manifest)
-    visits = (_routing().route(routers, publications, taxonomies) | always).tolist()
-    return [each for each, bits in zip(publications, visits, strict=True) if bits >> shard & 1]
+class IndexStage(NamedTuple):
+    """What routes publications to the shards of a manifest."""
+
+    routers: tuple[Router, ...]
+    always: int
+    """Bit k: every publication visits shard k."""
+
+    def visits(self, publications: Sequence[Publication], taxonomies: Taxonomies, scanned: Views) -> I64:
+        """[publications] the shards that each has to visit: bit k for shard k."""
+        return _routing().route(self.routers, publications, taxonomies, scanned) | self.always
+
+
+@lru_cache(maxsize=1)
+def open_index_stage(folder: Path, manifest: str) -> IndexStage:
+    """Raises `StorageFault`."""
+    shards, found = _read(folder, manifest)
+    return IndexStage(*shards.routers(found))
 
 
 @lru_cache(maxsize=1)
 def _read(folder: Path, manifest: str) -> tuple[ShardFolder, ShardManifest]:
     shards = ShardFolder(folder / SHARDS)
     return shards, shards.manifest(manifest)
-
-
-@lru_cache(maxsize=1)
-def _routers(folder: Path, manifest: str) -> tuple[tuple[Router, ...], int]:
-    shards, found = _read(folder, manifest)
-    return shards.routers(found)
 
 
 @lru_cache(maxsize=1)

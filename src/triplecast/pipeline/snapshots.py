@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,8 +27,8 @@ from triplecast.kernels.cache import choose_folder
 from triplecast.partition.folder import SHARDS, ShardFolder
 from triplecast.pipeline.hearers import HEARERS, HearersWriter
 from triplecast.pipeline.object_store import ObjectStore, Sealed, seal, shown
-from triplecast.pipeline.sharding import WHOLE
-from triplecast.storage_faults import alone
+from triplecast.pipeline.sharding import ROUTERS, WHOLE
+from triplecast.storage_faults import alone, drop_oldest
 
 PLACE = "snapshots place"
 """The setting that has what the files of this output folder are below, at whatever address."""
@@ -101,16 +100,18 @@ class SnapshotSharer:
 
 
 def needed_files(folder: Path, manifest: str) -> dict[int, tuple[str, ...]]:
-    """The files, below an output folder, that opening each shard of a manifest takes; and `WHOLE`, the whole."""
+    """The files, below an output folder, that opening each shard of a manifest takes; `ROUTERS`, the index stage; and
+    `WHOLE`, the whole."""
     shards: dict[int, tuple[str, ...]] = {}
     index = manifest
     if manifest.startswith(SHARDS):
         found = ShardFolder(folder / SHARDS).manifest(manifest)
         index = found.index
-        routers = [each for cut in found.cuts if cut.router is not None for each in cut.router[:2]]
+        routers = [each for cut in found.cuts if cut.router is not None for each in cut.router if each is not None]
+        shards[ROUTERS] = (f"{SHARDS}/{manifest}", *(f"{SHARDS}/{each.name}" for each in routers))
         for shard in range(found.shards):
             parts = [part for cut in found.cuts if (part := cut.parts[shard]) is not None]
-            shards[shard] = (f"{SHARDS}/{manifest}", *(f"{SHARDS}/{each.name}" for each in (*routers, *parts)))
+            shards[shard] = (f"{SHARDS}/{manifest}", *(f"{SHARDS}/{each.name}" for each in parts))
     whole = [f"{INDEX}/{each}" for each in (index, *read_manifest(folder / INDEX, index).segments)]
     shards[WHOLE] = tuple(whole if index == manifest else (f"{SHARDS}/{manifest}", *whole))
     return shards
@@ -133,7 +134,7 @@ def fetch(place: SnapshotPlace, manifest: str, shard: int) -> FetchedShard:
     with alone(cache):
         folder = cache / place.name
         if not folder.is_dir():
-            _sweep_runs(cache)
+            drop_oldest(cache, RUNS_KEPT - 1)
             folder.mkdir(mode=0o700)
         os.utime(folder)
         return _fetch_into(folder, ObjectStore(place.address), place.run, manifest, shard)
@@ -182,13 +183,6 @@ def _copy(store: ObjectStore, name: str, copied: Path, wanted: Sealed | None) ->
     except BaseException:
         making.unlink(missing_ok=True)
         raise
-
-
-def _sweep_runs(cache: Path) -> None:
-    """Leave room for one more. Files that are mapped stay readable to who has them."""
-    found = sorted((each for each in cache.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
-    for each in found[: max(0, len(found) - RUNS_KEPT + 1)]:
-        shutil.rmtree(each, ignore_errors=True)
 
 
 def _sweep_files(folder: Path) -> None:

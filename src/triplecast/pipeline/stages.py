@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -18,7 +18,9 @@ from triplecast.index import Snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.journal.interface import MatchingReader
 from triplecast.kernels.compiling import FIRST, is_compiled, warm
+from triplecast.kernels.views import Views
 from triplecast.match import Matcher
+from triplecast.model.events import DocumentEvent
 from triplecast.model.match import Learnt, MatchStats
 from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.model.publication import Publication
@@ -29,11 +31,13 @@ from triplecast.pipeline.carried import Carried, CarriedJournal, NotCarried
 from triplecast.pipeline.hearers import read_hearers
 from triplecast.pipeline.readers import journal_reader, outbox_reader
 from triplecast.pipeline.rows import to_arrow, to_rows
-from triplecast.pipeline.sharding import WHOLE, open_shard, visitors
+from triplecast.pipeline.sharding import WHOLE, open_shard
 from triplecast.pipeline.snapshots import SnapshotPlace, fetch, forget_damaged
+from triplecast.taxonomy import Taxonomies
 from triplecast.telling import OpenEvents, Telling
 from triplecast.telling.telling import Told
 
+_Found = TypeVar("_Found")
 ANSWERS_AT_ONCE = 32 << 20
 """Bytes of answers after which a slice leaves its other publications to another job."""
 CHUNK = 256
@@ -84,24 +88,18 @@ class AskedSlice(NamedTuple):
     carried: Carried | None = None
 
 
-class _Opened(NamedTuple):
-    """What a slice is matched with."""
-
-    journal: MatchingReader
-    folder: Path
-    """Where the index is."""
-    snapshot: Snapshot
-
-
-def _open(stage: Stage, slice: MatchSlice | AskedSlice) -> _Opened:
-    """Raises `StorageFault`, where the index was fetched after its damaged files were dropped."""
+def open_slice(
+    stage: Stage, slice: MatchSlice | AskedSlice, opened: Callable[[Path, str, int], _Found]
+) -> tuple[MatchingReader, _Found]:
+    """What a slice is matched with: the journal, and what is `opened` in the folder where the index is, by manifest and
+    shard. Raises `StorageFault`, where the index was fetched after its damaged files were dropped."""
     shard = slice.shard if isinstance(slice, MatchSlice) else WHOLE
     if stage.snapshots is None or slice.carried is None:
-        return _Opened(journal_reader(stage.folder), stage.folder, open_shard(stage.folder, slice.manifest, shard))
+        return journal_reader(stage.folder), opened(stage.folder, slice.manifest, shard)
     fetched = fetch(stage.snapshots, slice.manifest, shard)
     try:
         journal = CarriedJournal(slice.carried, read_hearers(fetched.hearers))
-        return _Opened(journal, fetched.folder, open_shard(fetched.folder, slice.manifest, shard))
+        return journal, opened(fetched.folder, slice.manifest, shard)
     except StorageFault:
         forget_damaged(stage.snapshots, slice.manifest, shard)
         raise
@@ -110,36 +108,60 @@ def _open(stage: Stage, slice: MatchSlice | AskedSlice) -> _Opened:
 def match_slice(stage: Stage, slice: MatchSlice) -> Iterator[pa.RecordBatch]:
     """The first stage: decide what needs no operator of a slice's publications, in order of position. Yield `MATCHES`,
     one row at least."""
-    after, upto, manifest, shard, _ = slice
-    matcher = _matcher(stage.operators)
-    journal, folder, snapshot = _open(stage, slice)
-    telling = Telling(journal, matcher)
-    sent, start = 0, after
-    while events := journal.documents(start, upto, CHUNK, BYTES_AT_ONCE):
-        taxonomies = journal.taxonomies(start, events[-1].position)
-        all_publications = [each for each in events if isinstance(each, Publication)]
-        publications = visitors(folder, manifest, shard, all_publications, taxonomies)
-        for of, matched in matcher.match_pieces(snapshot, publications, taxonomies):
+    journal, snapshot = open_slice(stage, slice, open_shard)
+    answers, start = SliceAnswers(stage, slice, journal, snapshot), slice.after
+    while not answers.left and (events := journal.documents(start, slice.upto, CHUNK, BYTES_AT_ONCE)):
+        publications = [each for each in events if isinstance(each, Publication)]
+        yield from answers.add(start, events, publications, journal.taxonomies(start, events[-1].position))
+        start = events[-1].position
+    if start == slice.after:
+        yield to_arrow(OutboxBatch.joined(()), slice.after, slice.upto, MatchStats())
+
+
+class SliceAnswers:
+    """What a snapshot, or a shard, finds of a slice, chunk by chunk, until that takes too much."""
+
+    def __init__(self, stage: Stage, slice: MatchSlice, journal: MatchingReader, snapshot: Snapshot) -> None:
+        self._operators = stage.operators
+        self._slice = slice
+        self._snapshot = snapshot
+        self._telling = Telling(journal, _matcher(stage.operators))
+        self._sent = 0
+        self.left = False
+        """Whether the rest is left to another job."""
+
+    def add(
+        self,
+        start: int,
+        events: Sequence[DocumentEvent],
+        publications: Sequence[Publication],
+        taxonomies: Taxonomies,
+        scanned: Views | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield `MATCHES` of the events behind `start`; of their publications, these are matched."""
+        after, upto, _, shard, _ = self._slice
+        if self.left:
+            return
+        for of, matched in _matcher(self._operators).match_pieces(self._snapshot, publications, taxonomies, scanned):
             end = of[-1].position if len(of) and of[-1] is not publications[-1] else events[-1].position
             some = [each for each in events if start < each.position <= end]
             found, stats = OutboxBatch.of(of, matched), matched.stats
             if shard != WHOLE:
                 stats = replace(stats, publications=0 if shard else sum(isinstance(each, Publication) for each in some))
-            for told in _told_as_carried(telling.tell(snapshot, some, found)):
+            for told in _told_as_carried(self._telling.tell(self._snapshot, some, found)):
                 if told is None:
-                    yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats(), left=start)
-                    return
+                    self.left = True
+                    break
                 waiting = OpenEvents.between(start, told.upto, some, matched, found)
-                parts = waiting.parts(stage.operators) if shard == WHOLE else ()  # the outbox has one for a range
+                parts = waiting.parts(self._operators) if shard == WHOLE else ()  # the outbox has one for a range
                 reach("pipeline.batch-matched")
                 yield from to_rows(told.batch, after, upto, stats, open=parts)
                 start, stats = told.upto, MatchStats()
-                sent += len(told.batch.bindings)
-            if sent > ANSWERS_AT_ONCE:
+                self._sent += len(told.batch.bindings)
+            if self.left or self._sent > ANSWERS_AT_ONCE:
+                self.left = True
                 yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats(), left=start)
                 return
-    if start == after:
-        yield to_arrow(OutboxBatch.joined(()), after, upto, MatchStats())
 
 
 def _told_as_carried(told: Iterator[Told]) -> Iterator[Told | None]:
@@ -157,7 +179,7 @@ def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
     pending = carried.pending if carried else outbox_reader(stage.folder).pending(positions[0] - 1, len(positions))
     stored = [part.body for part in pending.parts if part.format == FORMAT]
     matcher, asker = _matcher(stage.operators), _asker(stage)
-    journal, _, snapshot = _open(stage, asked)
+    journal, snapshot = open_slice(stage, asked, open_shard)
     telling = Telling(journal, matcher)
     asker.forget_ended(snapshot)
     left = list(asked.positions)

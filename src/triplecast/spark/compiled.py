@@ -16,7 +16,7 @@ from triplecast.index import INDEX, IndexWriter, SegmentFolder, Snapshot
 from triplecast.kernels.cache import choose_folder
 from triplecast.offline import OfflineStages, index_subscriptions
 from triplecast.spark.subscriptions import CarriedSubscriptions
-from triplecast.storage_faults import alone
+from triplecast.storage_faults import alone, drop_oldest
 from triplecast.taxonomy import Taxonomy
 
 KEPT = 8
@@ -52,7 +52,7 @@ def open_folder(cache: Path, carried: CarriedSubscriptions) -> tuple[Snapshot, p
         return _map(folder)
     except (StorageFault, OSError, pa.ArrowInvalid):
         shutil.rmtree(folder, ignore_errors=True)
-    _sweep(cache)
+    drop_oldest(cache, KEPT - 1)
     made = Path(tempfile.mkdtemp(prefix="making-", dir=cache))
     try:
         _compile(made, carried)
@@ -77,10 +77,3 @@ def _map(folder: Path) -> tuple[Snapshot, pa.Array]:
     names = pa.ipc.open_file(pa.memory_map(str(folder / _NAMES))).get_batch(0).column(0)
     os.utime(folder)
     return IndexWriter(SegmentFolder(folder / INDEX)).open(), names
-
-
-def _sweep(cache: Path) -> None:
-    """Leave room for one more. Files that are mapped stay readable to who has them."""
-    found = sorted((each for each in cache.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
-    for each in found[: max(0, len(found) - KEPT + 1)]:
-        shutil.rmtree(each, ignore_errors=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from triplecast.errors import InputError
+from triplecast.model.extras import how_to_install
 from triplecast.spark.tables import ROWS_AT_ONCE, NotificationTable, Offset, PushedDown, written
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _service(place: ServicePlace) -> Iterator[Client]:
 
         from triplecast.client import Client
     except ImportError as error:
-        raise InputError("reading a service needs the extra client", "pip install 'triplecast[client]'") from error
+        raise InputError("reading a service needs the extra client", how_to_install("client")) from error
     try:
         with Client(place.url, place.token) as client:
             yield client

@@ -115,6 +115,8 @@ class Taxonomies(NamedTuple):
 
     def runs(self, publications: Sequence[Publication]) -> list[tuple[int, int, Taxonomy]]:
         """Split publications where the taxonomy changes: (first, one past the last, taxonomy) of each run."""
+        if not self.versions:
+            return [(0, len(publications), NO_TAXONOMY)]
         found: list[tuple[int, int, Taxonomy]] = []
         for number, publication in enumerate(publications):
             taxonomy = self.before(publication.position)

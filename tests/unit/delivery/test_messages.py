@@ -8,6 +8,7 @@ import pytest
 
 import triplecast
 from triplecast.delivery import messages
+from triplecast.delivery.sending import sign
 from triplecast.syndication.rows import notification_row
 
 
@@ -25,3 +26,16 @@ def test_a_webhook_leaves_out_rows_that_are_too_large(monkeypatch: pytest.Monkey
     assert "answer" not in short
     assert short["omitted"]
     assert short["cursor"] == body["data"]["cursor"]
+
+
+@pytest.mark.parametrize(
+    ("secret", "id", "timestamp", "body", "signature"),
+    [
+        ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330",
+         b'{"test": 2432232314}', "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="),
+        ("whsec_plJ3nmyCDGBKInavdOK15jsl", "msg_loFOjxBNrRLzqYUf", "1731705121",
+         b'{"event_type":"ping","data":{"success":true}}', "v1,rAvfW3dJ/X/qxhsaXPOyyCGmRKsaKWcsNccKXlIktD0="),
+    ],
+)  # fmt: skip
+def test_the_vectors_of_standard_webhooks(secret: str, id: str, timestamp: str, body: bytes, signature: str) -> None:
+    assert sign(secret, id, timestamp, body) == signature

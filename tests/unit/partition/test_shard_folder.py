@@ -16,10 +16,11 @@ from triplecast.model.subscription import Subscription
 from triplecast.outbox import OutboxBatch
 from triplecast.partition import STRATEGIES, Partitioner, Routing
 from triplecast.partition.folder import ShardFolder, ShardWriter
-from triplecast.pipeline.match_jobs import slices_of
 from triplecast.pipeline.rows import from_arrow, work_of
+from triplecast.pipeline.shard_stages import match_routed, route_slice
 from triplecast.pipeline.sharding import SnapshotCutter
-from triplecast.pipeline.stages import Stage, match_slice
+from triplecast.pipeline.sink import check_cover
+from triplecast.pipeline.stages import MatchSlice, Stage, match_slice
 from triplecast.registry.upkeep import open_index
 
 
@@ -92,18 +93,26 @@ def test_workers_rows_of_all_shards_make_those_of_the_whole(tmp_path: Path, stra
         journal.cancel([each.id for each in added[::5]])
         journal.commit_documents(drafts[20:])
         whole = open_index(IndexWriter(SegmentFolder(tmp_path / INDEX)), journal, 0)
-        cut = SnapshotCutter(journal, tmp_path, strategy, 3).publish(whole)
+        cut = SnapshotCutter(journal, tmp_path, strategy, 5).publish(whole)
         head = journal.head()
-    (row,) = (from_arrow(batch.to_pylist()[0]) for batch in match_slice(Stage(tmp_path), (0, head, whole.manifest, -1)))
-    found = [
-        batch.to_pylist()[0]
-        for each in slices_of([(0, head)], cut.manifest, 3)
-        for batch in match_slice(Stage(tmp_path, shards=3), each)
-    ]
-    merged = OutboxBatch.merged([from_arrow(each) for each in found])
-    assert rows_of(merged) == rows_of(row)
-    assert len(row.position) > 50
-    assert sum(work_of(each).publications for each in found) == 40
+        events = journal.documents(0, head)
+    (row,) = (
+        from_arrow(batch.to_pylist()[0]) for batch in match_slice(Stage(tmp_path), MatchSlice(0, head, whole.manifest))
+    )
+    middle, stage = events[17].position, Stage(tmp_path, shards=5)
+    slices = [MatchSlice(0, middle, cut.manifest), MatchSlice(middle, head, cut.manifest)]
+    for groups in (1, 2, 5):
+        sent = [routed for each in slices for routed in route_slice(stage, groups, each)]
+        found = [
+            batch.to_pylist()[0]
+            for group in range(groups)
+            for batch in match_routed(stage, groups, sorted(each for each in sent if each[0][0] == group))
+        ]
+        merged = OutboxBatch.merged([from_arrow(each) for each in found])
+        assert rows_of(merged) == rows_of(row)
+        assert len(row.position) > 50
+        assert sum(work_of(each).publications for each in found) == 40
+        assert check_cover(found, 0) == (0, head)
 
 
 def rows_of(batch: OutboxBatch) -> list[tuple[object, ...]]:

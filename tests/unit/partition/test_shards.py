@@ -145,6 +145,21 @@ def test_heavy_units_are_balanced_by_load_and_by_bytes() -> None:
         assert sums.max() / sums.mean() < 1.25
 
 
+def test_strangers_visit_the_few_shards_of_conditions_that_any_may_fulfil() -> None:
+    rng = random.Random(SEED)
+    texts = [f"{PREFIX}SELECT * {{ ?x e:p{n % 40} e:o{n} }}" for n in range(4_000)]
+    texts += [f"{PREFIX}SELECT * {{ ?x e:p{n} ?v FILTER (?v > {n}) }}" for n in range(40)]
+    snapshot = IndexWriter().apply(registrations(rng.sample(texts, len(texts))), covers=len(texts))
+    lines = b"".join(sorted(f"<http://e/x> <http://e/p{n}> <http://e/other> .\n".encode() for n in range(40)))
+    publication = random_publication(rng, 9_999)._replace(quads=lines)
+    partition = Partitioner("anchor", 64).partition(snapshot)
+    (visits,) = Routing().route(partition.routers, [publication]).tolist()
+    assert (visits & 2**64 - 1).bit_count() == 1
+    sizes = [len(shard) for shard in partition.shards]
+    assert max(sizes) < 1.25 * len(texts) / 64
+    assert sum(router.bytes for router in partition.routers) < 8 * len(texts)
+
+
 def test_what_no_index_can_be_cut_by_is_refused() -> None:
     with pytest.raises(InputError, match="use one of slices, anchor, hash, containment, merging"):
         check_partition("random", 2)

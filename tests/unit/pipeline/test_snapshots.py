@@ -71,7 +71,7 @@ def test_what_travels_tells_what_the_folder_tells(
 
 @pytest.mark.parametrize("shards", [0, 2])
 def test_a_slice_gives_elsewhere_what_it_gives_here(tmp_path: Path, cache: Path, seed: int, shards: int) -> None:
-    assert compare(tmp_path, seed, shards) > 100
+    assert compare(tmp_path, seed, shards) > 50
 
 
 class Shared:

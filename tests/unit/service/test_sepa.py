@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import socket
 import threading
 import time
 from collections import Counter
@@ -258,18 +259,45 @@ def _receive(socket: ClientConnection) -> dict[str, Any]:
     return found
 
 
+def socket_of(address: str) -> socket.socket:
+    """A connection that takes little at once."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    made.connect(("127.0.0.1", int(address.rpartition(":")[2])))
+    return made
+
+
+def test_who_takes_nothing_is_disconnected_and_harms_nobody(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sepa, "STALL_SECONDS", 0.5)
+    with served(engine) as address:
+        door = address.replace("http", "ws") + "/subscribe"
+        small = socket_of(address)
+        with connect(door, sock=small, max_queue=1) as stalled, connect(door, max_size=None) as other:
+            for each in (stalled, other):
+                each.send(json.dumps({"subscribe": {"sparql": TITLES}}))
+                assert _receive(each)["notification"]["sequence"] == 0
+            count = 0
+            until = time.monotonic() + 60
+            while len(live(engine)) > 1:
+                assert time.monotonic() < until
+                publish(engine, "urn:a", f"{count} " + 1_000_000 * "x")
+                count += 1
+                assert _receive(other)["notification"]["sequence"] == count
+            assert count > 1
+
+
 def test_over_a_real_connection_the_service_ends_it_and_its_subscriptions(engine: Engine) -> None:
     with served(engine) as address:
         door = address.replace("http", "ws") + "/subscribe"
-        with connect(door) as socket:
-            socket.send(json.dumps({"subscribe": {"sparql": TITLES}}))
-            assert _receive(socket)["notification"]["sequence"] == 0
+        with connect(door) as first:
+            first.send(json.dumps({"subscribe": {"sparql": TITLES}}))
+            assert _receive(first)["notification"]["sequence"] == 0
             publish(engine, "urn:a", "x")
-            assert _receive(socket)["notification"]["sequence"] == 1
-            assert socket.ping().wait(10)
-        socket = connect(door)
-        socket.send(json.dumps({"subscribe": {"sparql": TITLES}}))
-        assert _receive(socket)["notification"]["sequence"] == 0
+            assert _receive(first)["notification"]["sequence"] == 1
+            assert first.ping().wait(10)
+        second = connect(door)
+        second.send(json.dumps({"subscribe": {"sparql": TITLES}}))
+        assert _receive(second)["notification"]["sequence"] == 0
     with pytest.raises(ConnectionClosed):
-        socket.recv(timeout=10)
+        second.recv(timeout=10)
     assert len(live(engine)) == 0

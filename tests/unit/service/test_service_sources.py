@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.unit.service.conftest import service_of
 from triplecast import Engine
 from triplecast.egress import EgressRules
 from triplecast.sources import polling
+from triplecast.sources.hubs import HubRow
 
 OUTLINE = '<opml version="2.0"><body><outline text="N"><outline text="A" xmlUrl="{}"/></outline></body></opml>'
 
@@ -69,3 +71,45 @@ def test_a_damaged_list_of_sources_is_said_by_readyz(tmp_path: Path, monkeypatch
         assert (answer.status_code, answer.json()["title"]) == (503, "no source is polled")
         assert str(tmp_path) not in answer.text
         assert client.get("/healthz").status_code == 200
+
+
+def test_a_hub_reaches_the_callback_under_any_name_and_nothing_else(tmp_path: Path) -> None:
+    rules = EgressRules(private=True, ports=frozenset())
+    with serve_feeds() as server, Engine.open(tmp_path) as engine:
+        links = {"Link": f'<{server.url("/hub")}>; rel="hub"', "Content-Type": "application/rss+xml"}
+        server.pages["/feed"] = Said(rss([("urn:1", "One", "")]), headers=links)
+        with service_of(engine, egress=rules, public_url="https://reader.example/base/") as client:
+            client.post("/sources", params={"url": server.url("/feed")})
+            sources = client.app.state.service.poller.sources
+
+            def rows() -> list[HubRow]:
+                with sources.writing() as file:
+                    return [HubRow(*row) for row in file.ask("SELECT * FROM hub WHERE tries > 0")]
+
+            until = time.monotonic() + 60
+            while not rows():
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            (row,) = rows()
+            proxied = {"Host": "reader.example"}
+            asked = {
+                "hub.mode": "subscribe",
+                "hub.topic": row.topic,
+                "hub.challenge": "<b>c",
+                "hub.lease_seconds": "9000",
+            }
+            assert client.get("/sources", headers=proxied).status_code == 421
+            assert client.get("/websub/guess", params=asked, headers=proxied).status_code == 410
+            answer = client.get(f"/websub/{row.token}", params=asked, headers=proxied)
+            assert (answer.status_code, answer.text) == (200, "<b>c")
+            assert answer.headers["content-type"].startswith("text/plain")
+            body = rss([("urn:2", "Two", "")]).encode()
+            signature = f"sha256={hmac.digest(row.secret.encode(), body, 'sha256').hex()}"
+            assert client.post("/websub/guess", content=body).status_code == 410
+            sent = client.post(f"/websub/{row.token}", content=body, headers={**proxied, "X-Hub-Signature": signature})
+            assert sent.status_code == 202
+            assert engine.serving.state("urn:2") is not None
+            wrong = {**proxied, "X-Hub-Signature": "sha256=00"}
+            unsigned = rss([("urn:3", "Three", "")]).encode()
+            assert client.post(f"/websub/{row.token}", content=unsigned, headers=wrong).status_code == 202
+            assert engine.serving.state("urn:3") is None

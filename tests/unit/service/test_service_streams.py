@@ -188,6 +188,32 @@ def test_a_stream_ends_with_its_subscription(engine: Engine, monkeypatch: pytest
     assert [each.name for each in seen].count("end") == 1
 
 
+def test_a_stream_whose_connection_takes_nothing_is_ended(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 0.1)
+    monkeypatch.setattr(streams, "STALL_SECONDS", 0.2)
+    engine.subscribe(TITLES, id="titles", notify="every")
+    publish(engine, 1)
+
+    async def scene() -> tuple[Connection, Connection]:
+        state = ServiceState(engine, ServiceSettings(), None, None)
+        state.start()
+        connections = []
+        for _ in range(2):
+            connections.append(Connection())
+            stream = streams.Stream(state.streams, 0, WantedRows(), None, False)
+            state.streams.open(stream, connections[-1])
+        stream.pause_writing()
+        await asyncio.sleep(1.0)
+        assert [each.is_closed for each in connections] == [False, True]
+        state.finish_streams()
+        state.stop()
+        return connections[0], connections[1]
+
+    taking, stalled = asyncio.run(scene())
+    assert [each.name for each in taking.seen if each.name] == ["message"]
+    assert stalled.seen == []
+
+
 def test_readers_of_all_kinds_get_each_notification_once_while_it_is_written(engine: Engine) -> None:
     tickets = {name: engine.subscribe(TITLES, id=name, notify="every").ticket for name in ("a", "b/c?", "d")}
     publish(engine, 0)

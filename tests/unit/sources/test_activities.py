@@ -118,7 +118,9 @@ def test_after_a_refresh_only_removals_count_that_are_older(tmp_path: Path) -> N
         stream.tell("Update", "b", 5, "b2")
         polled = w.poll("/all")
         assert (polled.new, polled.edited, polled.removed, titles(w)) == (0, 1, 1, ["b2"])
+        stream.asked()
         assert (w.poll("/all").new, titles(w)) == (0, ["b2"])
+        assert stream.asked() == ["/all", "/page1"]
 
 
 def test_a_first_walk_ends_at_a_refresh(tmp_path: Path) -> None:
@@ -187,6 +189,19 @@ def test_what_cannot_be_fetched_now_is_fetched_later(tmp_path: Path) -> None:
         w.wait(61)
         w.server.pages["/a"] = said("a", "a1")
         assert (w.poll("/all").new, titles(w)) == (1, ["a1"])
+
+
+def test_a_first_walk_that_met_a_page_that_was_gone_begins_anew_and_goes_to_the_end(tmp_path: Path) -> None:
+    with world(tmp_path, TITLES) as w:
+        stream = Stream(w)
+        for day in range(1, 8):
+            stream.tell("Create", f"t{day}", day, f"t{day}")
+        there = w.server.pages["/page0"]
+        w.server.pages["/page0"] = Said("", 404)
+        assert w.poll("/all").failed
+        assert titles(w) == ["t4", "t5", "t6", "t7"]
+        w.server.pages["/page0"] = there
+        assert (w.poll("/all").new, titles(w)) == (3, [f"t{day}" for day in range(1, 8)])
 
 
 def test_a_source_that_was_a_document_stays_one(tmp_path: Path) -> None:

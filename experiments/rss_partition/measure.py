@@ -1,0 +1,271 @@
+"""Figures 9(c) to 9(i) and 10: the size of the index stage, false positives, insertion and merging, and throughput.
+
+The index stage and its shards are the product's (`triplecast.partition`). Sizes, false positives and steps are counted;
+throughput is what `cluster` makes of the steps of each node.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from experiments.figures import Figure, Line, Point
+from experiments.progress import tell
+from experiments.rss_partition.cluster import (
+    Coefficients,
+    Load,
+    Stage,
+    calibrate,
+    entries_found,
+    load_of,
+    match_members,
+    work_of,
+)
+from experiments.rss_partition.workload import CONTAINED, EDGES, make, to_publications, to_segment
+from triplecast.index import Segment
+from triplecast.kernels.layout import I32
+from triplecast.model.publication import Publication
+from triplecast.partition.containment import assign_by_containment, find_forest
+from triplecast.partition.items import file_items
+from triplecast.partition.merging import Summaries, assign_by_merging
+from triplecast.partition.routing import build_router
+
+_Found = TypeVar("_Found")
+ONE, MERGING = "one node", "merging"
+PERCENT = "% merged"
+FALSE = "% false"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    numbers: tuple[int, ...]
+    """Subscriptions of 9(c) and 9(f)."""
+    fixed: int
+    """Of the other figures."""
+    publications: int
+    """Half of them are the sample that merging has."""
+
+
+QUICK = Scale((250, 500, 1_000, 1_500, 2_000), 1_000, 20)
+FULL = Scale((2_000, 4_000, 8_000, 12_000, 20_000), 10_000, 60)
+"""The text has 100,000 subscriptions, and 10,000 in 9(e)."""
+OVERLAPS = (0.1, 0.3, 0.5, 0.7, 0.9)
+PERCENTAGES = (30.0, 50.0, 70.0, 90.0, 99.0)
+NODES = (1, 2, 3, 5, 7, 16, 32, 64)
+"""Of a cluster, the server among them."""
+
+
+def measure(quick: bool) -> Iterator[Figure]:
+    scale = QUICK if quick else FULL
+    yield from _measure_sizes(scale)
+    yield _measure_overlap(scale)
+    yield from _measure_merging(scale)
+    yield from _measure_nodes(scale)
+    yield _measure_percentages(scale)
+
+
+class _Workload:
+    """Subscriptions in a segment, the sample and the measured publications, and strangers that match nothing."""
+
+    def __init__(self, scale: Scale, subscriptions: int, matched: float, overlap: float, reading: str) -> None:
+        made = make(subscriptions, scale.publications, matched, overlap, reading)
+        started = time.process_time()
+        self.segment: Segment = to_segment(made.subscriptions)
+        self.build_seconds = time.process_time() - started
+        self.filed = file_items(self.segment)
+        self.closed = np.ones(len(self.segment.tables.index.structures) - 1, np.uint8)
+        """All may be contained: the text knows no bound on joins."""
+        publications = to_publications(made)
+        self.sample, self.measured = publications[::2], publications[1::2]
+        strangers = make(1, scale.publications, 0.001, 0.0, EDGES, seed=1)
+        self.strangers = [
+            each._replace(position=one.position)
+            for each, one in zip(to_publications(strangers), publications, strict=False)
+        ]
+
+    def contain(self, shards: int) -> Stage:
+        assigned = assign_by_containment(self.segment, self.filed, shards, self.closed)
+        assert assigned.entries is not None
+        return Stage(self.segment, self.filed, assigned, build_router(self.segment, assigned.entries))
+
+    def merge(self, shards: int, percentage: float) -> Stage:
+        publication, _ = match_members(self.segment, self.sample)
+        matched = np.bincount(publication, minlength=len(self.sample)).tolist()
+        summaries = Summaries()
+        for each, pairs in zip(self.sample, matched, strict=True):
+            if pairs:
+                summaries.add(each.quads, pairs)
+        lower = 1 - percentage / 100
+        assigned = assign_by_merging(
+            self.segment,
+            self.filed,
+            shards,
+            summaries.ranked(),
+            lambda asked: match_members(self.segment, asked),
+            (0.0, lower),
+        )
+        assert assigned.entries is not None
+        return Stage(self.segment, self.filed, assigned, build_router(self.segment, assigned.entries))
+
+    def roots(self) -> I32:
+        """The members that contain others and are contained by none."""
+        root = find_forest(self.segment, self.filed, self.closed).root
+        own: I32 = self.filed.items.subscription[np.unique(root)].astype(np.int32)
+        return own
+
+
+def _entries(stage: Stage) -> float:
+    assert stage.assigned.entries is not None
+    return float(len(stage.assigned.entries.leads))
+
+
+def _timed(run: Callable[[], _Found]) -> tuple[float, _Found]:
+    run()
+    started = time.process_time()
+    found = run()
+    return time.process_time() - started, found
+
+
+def _measure_sizes(scale: Scale) -> Iterator[Figure]:
+    """9(c) and 9(f), at an overlap of a half and 70 % merged."""
+    sizes: dict[str, list[Point]] = {ONE: [], CONTAINED: [], EDGES: [], MERGING: []}
+    seconds: dict[str, list[Point]] = {"no indexing": [], "containment": []}
+    for number in scale.numbers:
+        for reading in (CONTAINED, EDGES):
+            work = _Workload(scale, number, 0.001, 0.5, reading)
+            taken, stage = _timed(lambda work=work: work.contain(2))  # type: ignore[misc]
+            sizes[reading].append(Point(number, _entries(stage)))
+            if reading == CONTAINED:
+                each = 1e6 / number
+                seconds["no indexing"].append(Point(number, work.build_seconds * each))
+                counts = (find_forest(work.segment, work.filed, work.closed).counts / number).tolist()
+                steps = dict(zip(("touched", "structures compared", "conditions compared"), counts, strict=True))
+                seconds["containment"].append(Point(number, (work.build_seconds + taken) * each, work=steps))
+                sizes[MERGING].append(Point(number, _entries(work.merge(2, 70))))
+        sizes[ONE].append(Point(number, number))
+        tell(f"rss_partition: sizes at {number:,}")
+    fixed = "Fixed: overlap 50 %, in either reading; 70 % merged; 0.1 % of the subscriptions match a publication."
+    yield Figure("9c", "size of the server's index", "subscriptions", "entries", _lines(sizes), False, fixed)
+    yield Figure("9f", "insertion", "subscriptions", "µs a subscription", _lines(seconds), False, fixed)
+
+
+def _measure_overlap(scale: Scale) -> Figure:
+    points: dict[str, list[Point]] = {CONTAINED: [], EDGES: [], "N (1 - overlap)": []}
+    for overlap in OVERLAPS:
+        for reading in (CONTAINED, EDGES):
+            work = _Workload(scale, scale.fixed, 0.001, overlap, reading)
+            points[reading].append(Point(overlap, _entries(work.contain(2))))
+        points["N (1 - overlap)"].append(Point(overlap, scale.fixed * (1 - overlap)))
+        tell(f"rss_partition: overlap {overlap}")
+    return Figure(
+        "9d", "size by overlap", "overlap", "entries", _lines(points), False, f"{scale.fixed:,} subscriptions."
+    )
+
+
+def _measure_merging(scale: Scale) -> Iterator[Figure]:
+    """9(g), 9(e) and 9(h)."""
+    work = _Workload(scale, scale.fixed, 0.01, 0.5, CONTAINED)
+    sizes: dict[str, list[Point]] = {MERGING: [], "N (1 - m)": []}
+    seconds: list[Point] = []
+    rates: dict[str, list[Point]] = {}
+    for percentage in PERCENTAGES:
+        taken, stage = _timed(lambda percentage=percentage: work.merge(2, percentage))  # type: ignore[misc]
+        sizes[MERGING].append(Point(percentage, _entries(stage)))
+        sizes["N (1 - m)"].append(Point(percentage, scale.fixed * (1 - percentage / 100)))
+        seconds.append(Point(percentage, taken * 1e3))
+        for name, asked in (("", work.measured), (", strangers", work.strangers)):
+            for kind, rate in _false_rates(stage, asked).items():
+                rates.setdefault(kind + name, []).append(Point(percentage, rate))
+        tell(f"rss_partition: {percentage} % merged")
+    fixed = f"{scale.fixed:,} subscriptions, of which 1 % match a publication; overlap 50 %, contained."
+    yield Figure("9g", "size by merge percentage", PERCENT, "entries", _lines(sizes), False, fixed)
+    told = (
+        f"{fixed} {len(work.measured)} publications that match, and {len(work.strangers)} strangers that match nothing."
+    )
+    yield Figure("9e", "false positives", PERCENT, FALSE, _lines(rates), False, told)
+    yield Figure("9h", "merging", PERCENT, "ms", (Line(MERGING, tuple(seconds)),), False, fixed)
+
+
+def _false_rates(stage: Stage, publications: Sequence[Publication]) -> dict[str, float]:
+    """By three denominators, of entries that several subscriptions have: in %. A hit is false where none of these
+    matches; a publication is forwarded in vain where it has hits and all are false."""
+    entry_of = stage.entry_of
+    members = np.bincount(entry_of)
+    publication, entry = entries_found(stage, publications)
+    several = members[entry] > 1
+    hits = set(zip(publication[several].tolist(), entry[several].tolist(), strict=True))
+    matched, member = match_members(stage.segment, publications)
+    right = set(zip(matched.tolist(), entry_of[member].tolist(), strict=True))
+    false = hits - right
+    vain = {each for each, _ in hits} - {each for each, _ in hits & right}
+    without = len(publications) - len({each for each, of in right if members[of] > 1})
+    return {
+        "of publications and mergers": 100 * len(false) / max(1, len(publications) * int((members > 1).sum())),
+        "of hits": 100 * len(false) / max(1, len(hits)),
+        "of publications without a match": 100 * len(vain) / max(1, without),
+    }
+
+
+def _measure_nodes(scale: Scale) -> Iterator[Figure]:
+    """9(i): 0.5 % match."""
+    lines: dict[str, list[Point]] = {}
+    timed: dict[str, list[Point]] = {}
+    for reading in (CONTAINED, EDGES):
+        work = _Workload(scale, scale.fixed, 0.005, 0.5, reading)
+        cost, alone = _calibrate(work)
+        for nodes in NODES:
+            found = {"containment": alone, MERGING: alone}
+            if nodes > 1:
+                contained, merged = work.contain(nodes - 1), work.merge(nodes - 1, 70.0)
+                for name, stage, kept in (("containment", contained, work.roots()), (MERGING, merged, _single(merged))):
+                    found[name] = load_of(stage, kept, nodes - 1, work.measured, cost)
+            for name, load in found.items():
+                of = f"{name}, {reading}"
+                lines.setdefault(of, []).append(Point(nodes, 100 * alone.steps / load.steps))
+                timed.setdefault(of, []).append(Point(nodes, 100 * alone.seconds / load.seconds))
+            tell(f"rss_partition: {nodes} nodes, {reading}")
+    fixed = f"{scale.fixed:,} subscriptions, of which 0.5 % match a publication; overlap 50 %; 70 % merged."
+    yield Figure("9i", "throughput by nodes, in steps", "nodes", "% of one node", _lines(lines), False, fixed)
+    yield Figure("9i-timed", "the same in time", "nodes", "% of one node", _lines(timed), False, fixed)
+
+
+def _measure_percentages(scale: Scale) -> Figure:
+    """10: 1 % match."""
+    work = _Workload(scale, scale.fixed, 0.01, 0.5, CONTAINED)
+    cost, alone = _calibrate(work)
+    lines: dict[str, list[Point]] = {ONE: [Point(each, 100.0) for each in PERCENTAGES]}
+    for nodes in (2, 4):
+        for percentage in PERCENTAGES:
+            stage = work.merge(nodes, percentage)
+            load = load_of(stage, _single(stage), nodes, work.measured, cost)
+            lines.setdefault(f"{nodes} back-end nodes", []).append(Point(percentage, 100 * alone.steps / load.steps))
+        tell(f"rss_partition: {nodes} back-end nodes")
+    fixed = f"{scale.fixed:,} subscriptions, of which 1 % match a publication; overlap 50 %, contained."
+    return Figure(
+        "10", "throughput by merge percentage, in steps", PERCENT, "% of one node", _lines(lines), False, fixed
+    )
+
+
+def _single(stage: Stage) -> I32:
+    """The members that are in no merger."""
+    entry = stage.entry_of
+    return np.flatnonzero(np.bincount(entry)[entry] == 1).astype(np.int32)
+
+
+def _calibrate(work: _Workload) -> tuple[Coefficients, Load]:
+    """The coefficients, and the load of one node that has all."""
+    stage = work.contain(8)
+    assert stage.router.indexed is not None
+    whole = work_of(work.segment, work.measured)
+    roots = work_of(stage.router.indexed.segment, work.measured)
+    idle = work_of(work.segment, work.strangers[: len(work.measured)])
+    cost, steps = calibrate([whole, roots, idle]), float(whole.steps.sum())
+    return cost, Load(steps, len(work.measured) * cost.publication + steps * cost.step)
+
+
+def _lines(points: dict[str, list[Point]]) -> tuple[Line, ...]:
+    return tuple(Line(name, tuple(those)) for name, those in points.items())
