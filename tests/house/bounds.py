@@ -25,7 +25,7 @@ LINES = {
 FILES = {
     "publish → receipt": Bound(42, 12),
     "subscribe → index": Bound(44, 28),
-    "for operators alone, but box": Bound(29, 23),
+    "for operators alone, but box": Bound(28, 23),
     "outside operators/, importing from it": Bound(24, 16),
 }
 
