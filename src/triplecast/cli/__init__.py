@@ -35,7 +35,7 @@ from triplecast.cli import (
 )
 from triplecast.cli.service_url import place_url
 from triplecast.cli.terminal import Exit, say
-from triplecast.errors import InputError, TriplecastError
+from triplecast.errors import InputError, ServiceRefused, TriplecastError
 
 COMMANDS = (
     demo,
@@ -91,6 +91,7 @@ EXAMPLES = MappingProxyType(
 )
 """A right call of each command, which its help and a wrong call show."""
 STDOUT = 1
+UNKNOWN_TOKEN = 401
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -103,7 +104,10 @@ class CommandParser(argparse.ArgumentParser):
             placed = place_url(self, args) if self.get_default("takes_url") else args
         except InputError as error:
             self.error(str(error))
-        return super().parse_known_args(placed, namespace)
+        parsed, unknown = super().parse_known_args(placed, namespace)
+        if unknown:  # or the usage of all commands is shown
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -151,6 +155,8 @@ def _run(arguments: argparse.Namespace) -> int:
         operators.load_operators(getattr(arguments, "operators", ()))
         code: int = arguments.run(arguments)
     except TriplecastError as error:
+        if isinstance(error, ServiceRefused) and error.status == UNKNOWN_TOKEN:
+            error.mend = "give a token with --token, or in the variable TRIPLECAST_TOKEN"
         say(f"triplecast {arguments.command}: {error}")
         return Exit.FAILED
     except KeyboardInterrupt:
