@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ACTIONS = ("list", "add", "remove", "check", "held", "release", "import", "export", "provenance")
 _ALONE = ("list", "export")
+_NEEDED = {"import": "FILE.opml", "provenance": "GRAPH"}
+"""What an action is done with, of those for which it is no URL."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -71,7 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.storage_faults import make_folder
 
     if bool(arguments.what) == (arguments.action in _ALONE):
-        wrong = "takes nothing else" if arguments.what else "takes something"
+        needed = _NEEDED.get(arguments.action, "URL")
+        wrong = "takes nothing else" if arguments.what else f"needs {needed}"
         raise InputError(f"`sources {arguments.action}` {wrong}", "see `triplecast sources --help`")
     if is_new_journal(arguments.folder) and not arguments.dry_run:
         if arguments.action not in ("add", "import"):
@@ -125,8 +128,11 @@ def _check(sources: SourceList, arguments: argparse.Namespace) -> int:
 
 def _held(sources: SourceList, arguments: argparse.Namespace) -> int:
     for url in arguments.what:
-        for graph in sources.held(sources.named(url)):
+        held = sources.held(sources.named(url))
+        for graph in held:
             print_text(graph)
+        if not held:
+            say(f"{url}: nothing is held")
     return Exit.DONE
 
 
@@ -191,6 +197,8 @@ def _provenance(sources: SourceList, arguments: argparse.Namespace) -> int:
             print_text(
                 f"{each.graph} v{each.version}  from {each.source}  at {each.address}  {each.fetched_at}{validators}"
             )
+    if not found:
+        say(f"no source has brought {', '.join(arguments.what)}")
     return Exit.DONE if found else Exit.NOTHING
 
 

@@ -35,7 +35,10 @@ def test_a_source_is_added_polled_shown_and_removed(tmp_path: Path, capsys: pyte
         assert "Night train" in capsys.readouterr().out
         assert main(["sources", folder, "provenance", "urn:1"]) == Exit.DONE
         assert f"urn:1 v1  from {url}" in capsys.readouterr().out
+        assert main(["sources", folder, "provenance", "urn:none"]) == Exit.NOTHING
+        assert capsys.readouterr().err.endswith("no source has brought urn:none\n")
         assert main(["sources", folder, "held", url]) == Exit.DONE
+        assert capsys.readouterr().err == f"{url}: nothing is held\n"
         assert main(["sources", folder, "release", url, *allowed]) == Exit.NOTHING
         assert main(["sources", folder, "remove", url]) == Exit.DONE
         assert main(["poll", folder, "--once", "--every", "5m", "--at-most", "12h"]) == Exit.NOTHING
@@ -58,19 +61,23 @@ def test_outlines_go_in_and_out(tmp_path: Path, capfdbinary: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "said"),
     [
-        ["list"],
-        ["export"],
-        ["add"],
-        ["list", "more"],
-        ["remove", "https://a.example/"],
-        ["add", "x"],
-        ["import", "missing.opml"],
+        (["list"], "holds no journal; "),
+        (["export"], "holds no journal; "),
+        (["add"], "`sources add` needs URL; "),
+        (["import"], "`sources import` needs FILE.opml; "),
+        (["list", "more"], "`sources list` takes nothing else; "),
+        (["remove", "https://a.example/"], "holds no journal; "),
+        (["add", "x"], "give https://host/path"),
+        (["import", "missing.opml"], "name an OPML file"),
     ],
 )
-def test_a_wrong_call_says_what_is_right(tmp_path: Path, wrong: list[str]) -> None:
+def test_a_wrong_call_says_what_is_right(
+    tmp_path: Path, wrong: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["sources", str(tmp_path / "folder"), *wrong]) == Exit.FAILED
+    assert said in capsys.readouterr().err
 
 
 def test_nothing_to_subscribe_to_is_said(tmp_path: Path) -> None:
