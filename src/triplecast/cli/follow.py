@@ -98,13 +98,16 @@ def follow(arguments: argparse.Namespace) -> int:
 
 def _have_subscriptions(repository: LocalRepository, loaded: LoadedSubscriptions) -> int:
     """Have those of files at the provider; return how many cannot be."""
+    from triplecast.registry.lines import SubscriptionFault
+
     for fault in loaded.faults:
         say(str(fault))
     outcomes = repository.replace_subscriptions({each.name: each for each in loaded.subscriptions})
     places = {each.name: place for each, place in zip(loaded.subscriptions, loaded.places, strict=True)}
     refused = {id: outcome for id, outcome in outcomes.items() if isinstance(outcome, Exception)}
     for id, refusal in refused.items():
-        say(f"{places[id]}: {refusal}")
+        what, hint = (refusal.what, refusal.hint) if isinstance(refusal, InputError) else (str(refusal), "")
+        say(str(SubscriptionFault(places[id], what, hint)))
     return len(refused) + len(loaded.faults)
 
 

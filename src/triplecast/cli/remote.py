@@ -226,7 +226,7 @@ def print_notifications(arguments: argparse.Namespace) -> bool:
         except ServiceRefused as error:
             if error.status != 404:
                 raise
-            say(str(error))  # an id that nobody ever had
+            say(f"{error.what}; `triplecast subscriptions` lists ids")  # nobody ever had it
             return printed
     if not printed and (arguments.subscription or arguments.owner):
         say_unknown(arguments.folder, arguments.owner, arguments.subscription)

@@ -100,10 +100,10 @@ def opened(tokens: Mapping[bytes, Access] | None, token: str, scope: str) -> Acc
     """What a token of a scope opens. Raises `Problem` 401 and 403."""
     access = access_of(tokens, token)
     if access is None:
-        found = "the token is unknown" if token else "no token was sent"
+        found = "the token was not in the file of tokens when the server started" if token else "no token was sent"
         raise Problem(401, "a token is needed", found, "send Authorization: Bearer TOKEN", _CHALLENGE)
     if scope not in access.scopes and ADMIN not in access.scopes:
-        raise Problem(403, "the token does not open this", f"its scopes lack {scope}", "ask for a token that has it")
+        raise Problem(403, "the token does not open this", f"the token's scopes lack {scope}", "ask for a token that has it")
     return access
 
 

@@ -91,7 +91,8 @@ def test_each_command_says_of_a_service_what_it_says_of_a_folder(run: Run, url: 
     assert '"graph":"' in both("notifications", "--json", code=0)
     both("notifications", "--since", 3, "--subscription", "titles.rq", code=0)
     both("notifications", "--owner", "ada", "--json", code=0)
-    assert run("notifications", "--url", url, "--subscription", "nobody")[0] == 3
+    code, _, err = run("notifications", "--url", url, "--subscription", "nobody")
+    assert (code, err.startswith("there is no subscription of this id"), "GET " in err) == (3, True, False)
     for form in ("table", "json", "xml", "csv", "tsv"):
         both("query", SELECT, "--format", form, code=0)
     both("query", "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }", code=0)
@@ -125,11 +126,22 @@ def test_a_local_repository_and_a_replica_follow_a_service(run: Run, url: str) -
     assert run("subscribe", "replica", "any.rq")[0] == 2
 
 
+def test_a_misspelt_query_of_a_follower_is_shown_with_its_place(run: Run, url: str) -> None:
+    Path("misspelt.rq").write_text("SELCT ?d { ?d a rss:item }")
+    code, _, err = run("follow", url, "--into", "local", "--once", "--subscriptions", "misspelt.rq")
+    assert code == 1
+    assert "was SELECT meant?\n  SELCT ?d { ?d a rss:item }\n  ^\nexpected: " in err
+
+
 def test_a_token_opens_what_it_says(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = {each: add_token(tmp_path / "tokens", "ada", [each]) for each in ("publish", "subscribe", "admin")}
     with Engine.open(tmp_path / "folder") as engine, served(engine, tokens=read_tokens(tmp_path / "tokens")) as url:
         code, _, err = run("subscribe", "--url", url, "any.rq")
-        assert (code, "a token is needed" in err) == (2, True)
+        assert (code, "no token was sent; give a token with --token" in err) == (2, True)
+        code, _, err = run("subscribe", "--url", url, "any.rq", "--token", "wrong")
+        assert (code, "not in the file of tokens when the server started; give" in err) == (2, True)
+        code, _, err = run("subscribe", "--url", url, "any.rq", "--token", tokens["publish"])
+        assert (code, "any.rq: the token's scopes lack subscribe; ask for" in err) == (2, True)
         monkeypatch.setenv("TRIPLECAST_TOKEN", tokens["subscribe"])
         assert run("subscribe", "--url", url, "any.rq")[0] == 0
         code, out, err = run("publish", "--url", url, "1.ttl", "--token", tokens["publish"])
