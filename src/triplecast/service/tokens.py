@@ -103,7 +103,8 @@ def opened(tokens: Mapping[bytes, Access] | None, token: str, scope: str) -> Acc
         found = "the token was not in the file of tokens when the server started" if token else "no token was sent"
         raise Problem(401, "a token is needed", found, "send Authorization: Bearer TOKEN", _CHALLENGE)
     if scope not in access.scopes and ADMIN not in access.scopes:
-        raise Problem(403, "the token does not open this", f"the token's scopes lack {scope}", "ask for a token that has it")
+        lacks = f"the token's scopes lack {scope}"
+        raise Problem(403, "the token does not open this", lacks, "ask for a token that has it")
     return access
 
 

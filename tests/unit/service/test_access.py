@@ -127,9 +127,11 @@ def test_the_log_has_no_secret(engine: Engine, tmp_path: Path, caplog: pytest.Lo
         client.get(f"/subscriptions/one?ticket={made['ticket']}", headers=headers)
         client.get(f"/{made['ticket']}", headers=headers)
         client.get(f"{ASK}&secret={token}", headers=headers)
+        client.put(f"/documents?graph=urn:{token}", headers=bearer(token))
     lines = [json.loads(record.message) for record in caplog.records if record.name == LOG.name]
     assert [(line["route"], line["status"]) for line in lines] == [
         ("/subscriptions", 201), ("/subscriptions/{id:path}", 200), ("none", 404), ("/sparql", 200),
+        ("/documents", 403),
     ]  # fmt: skip
     assert {line["owner"] for line in lines} == {"ada", None}
     assert made["ticket"] not in caplog.text
