@@ -15,7 +15,7 @@ from triplecast.sources.fetching import Fetched, fetch
 from triplecast.sources.hubs import FoundHub, find_hub
 from triplecast.sources.items import is_feed
 from triplecast.sources.oai import OaiFault, OaiPage, list_address, read_oai
-from triplecast.sources.source import ACTIVITIES, DOCUMENT, FEED, LDES, KnownSource, SourcePage, Validators
+from triplecast.sources.source import ACTIVITIES, DOCUMENT, FEED, HUBBED, LDES, KnownSource, SourcePage, Validators
 from triplecast.sources.tree import is_tree
 
 MOST_PAGES = 1000
@@ -91,7 +91,8 @@ class Crawler:
                     kind = FEED if is_feed(page.parsed.drafts, url) else DOCUMENT
                     if source.kind not in ("", kind):
                         raise CheckFailed(f"it was a {source.kind} and is a {kind} now: remove it and add it again")
-                    hub = find_hub(fetched.links, page.body, page.address) if kind == FEED else None
+                if page.parsed is not None and kind in HUBBED:
+                    hub = find_hub(fetched.links, page.body, page.address)
             pages.append(page)
             url = location = "" if kind == FEED else page.following
         return Crawled(tuple(pages), kind, moved_to, fresh, hub)

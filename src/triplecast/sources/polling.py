@@ -30,7 +30,7 @@ from triplecast.sources.hubs import Subscriber, is_pushed, is_signed, note_hub
 from triplecast.sources.items import is_feed
 from triplecast.sources.oai import BAD_TOKEN, OaiPage, is_oai
 from triplecast.sources.schedule import DEFAULT_BOUNDS, LONGEST_WAIT, Bounds, wait_after_failure
-from triplecast.sources.source import CHANGES, FEED, OAI, KnownSource, SourcePage, Validators
+from triplecast.sources.source import CHANGES, FEED, HUBBED, OAI, KnownSource, SourcePage, Validators
 from triplecast.sources.source_list import SourceList, seconds
 from triplecast.sources.taking import Polled, settled, take_feed, take_records, take_snapshot
 from triplecast.sqlite import SqliteFile
@@ -218,9 +218,10 @@ class Poller:
         fresh = crawled.fresh_seconds
         if crawled.kind == FEED:
             polled, newest = take_feed(self.sources, file, there, crawled.pages, now)
-            fresh = self._bounds.most if self._note_hub(file, there, crawled, now) else fresh
         else:
             polled, newest = take_snapshot(self.sources, file, there, crawled.pages, now), there.newest
+        if crawled.kind in HUBBED and self._note_hub(file, there, crawled, now):
+            fresh = self._bounds.most
         polled, after = self._settled(there, polled, fresh, now)
         moves = there.moves + 1 if crawled.moved_to and crawled.moved_to == there.moving_to else bool(crawled.moved_to)
         location = crawled.moved_to if moves >= MOVED else there.location

@@ -21,6 +21,8 @@ FEED, DOCUMENT, OAI, LDES, ACTIVITIES = "feed", "document", "oai", "ldes", "acti
 """Kinds: items of a feed, of which old ones leave it; documents that list all there is; records by OAI-PMH, which are
 asked for by their date; members of a Linked Data Event Stream; activities that tell of changes."""
 CHANGES = (LDES, ACTIVITIES)
+HUBBED = ("", FEED)
+"""Kinds that a hub may tell of: a feed, also one that has had no item yet."""
 IDENTITIES = ("guid", "link", "content")
 """By what an item of a feed is known again."""
 Folders = tuple[tuple[str, ...], ...]

@@ -99,6 +99,23 @@ def test_100_discovery_in_the_header_and_a_subscription_that_is_asked_for_once(t
         assert s.source("/feed").next_check == s.now + DAY * 1_000_000
 
 
+def test_a_feed_without_items_is_subscribed_to_and_its_first_item_has_it_asked_for(tmp_path: Path) -> None:
+    with subscribed(tmp_path) as s:
+        s.server.pages["/feed"] = announced(rss([]), s)
+        assert s.poll("/feed").new == 0
+        s.tend()
+        (form,) = s.forms
+        assert (form["mode"], form["topic"]) == ("subscribe", s.server.url("/feed"))
+        s.server.pages["/feed"] = announced(rss([ONE]), s)
+        assert s.sent(rss([ONE]))
+        assert s.source("/feed").next_check == s.now
+        assert s.poll("/feed").new == 1
+        s.server.pages["/feed"] = announced(rss([]), s)  # as a feed that shows the last day may be
+        s.poll("/feed")
+        s.tend()
+        assert len(s.forms) == 1
+
+
 ATOM = '<feed xmlns="http://www.w3.org/2005/Atom">{}<entry><link rel="self" href="/no"/></entry></feed>'
 RSS = (
     '<rss xmlns:a="http://www.w3.org/2005/Atom"><channel>{}<item><a:link rel="hub" href="/no"/></item></channel></rss>'
