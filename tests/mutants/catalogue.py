@@ -575,14 +575,18 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/unit/engine/test_shared_syncs.py",),
     ),
     Mutant(
-        "an-interrupt-is-everybodys", "engine/publishing.py", "except Exception as", "except BaseException as", TOGETHER
+        "an-interrupt-is-everybodys",
+        "engine/publishing.py",
+        "        except Exception as error:\n            for each in group:\n",
+        "        except BaseException as error:\n            for each in group:\n",
+        TOGETHER,
     ),
     Mutant("each-commits-alone", "engine/publishing.py", "len(group) < DOCUMENTS_AT_ONCE", "not group", TOGETHER),
     Mutant(
-        "unchanged-documents-among-the-fresh",
-        "journal/writer.py",
-        '        if one.outcome == "accepted"\n',
-        "",
+        "fresh-documents-beyond-the-end",
+        "journal/last_commit.py",
+        "len(found) == limit or each.position > upto or",
+        "len(found) == limit or",
         ("tests/unit/journal/test_versions.py",),
     ),
     Mutant(

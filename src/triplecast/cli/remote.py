@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -37,11 +36,10 @@ def open_client(arguments: argparse.Namespace) -> Iterator[Client]:
     """The client of the service that `--url` names. Raises `EgressFailed` in the block where it cannot be reached."""
     try:
         from triplecast.client import Client
-        from triplecast.client.log_client import answering
+        from triplecast.client.calls import answering, own_token
     except ImportError:
         raise InputError("--url needs httpx", how_to_install("client")) from None
-    token = arguments.token if arguments.token is not None else os.environ.get("TRIPLECAST_TOKEN")
-    with answering(arguments.folder), Client(arguments.folder, token) as client:
+    with answering(arguments.folder), Client(arguments.folder, own_token(arguments.token)) as client:
         yield client
 
 

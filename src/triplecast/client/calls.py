@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
@@ -12,11 +14,13 @@ from urllib.parse import quote
 import httpx
 
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription, read_answer
-from triplecast.errors import ServiceRefused
+from triplecast.errors import EgressFailed, ServiceRefused
 
 DOCUMENTS_AT_ONCE = 200
 """Lines of one request of `publish_many`."""
 BYTES_AT_ONCE = 8 << 20
+TOKEN = "TRIPLECAST_TOKEN"
+"""The environment variable with the token: arguments are seen by all users of a machine, and folders are copied."""
 PAGE = 1000
 """Notifications of one request."""
 
@@ -155,6 +159,24 @@ def check(response: httpx.Response) -> httpx.Response:
     after = response.headers.get("Retry-After", "")
     seconds = float(after) if after.isdecimal() else None
     raise ServiceRefused(response.status_code, what or response.reason_phrase, str(told.get("mend", "")), seconds, told)
+
+
+@contextmanager
+def answering(url: str) -> Iterator[None]:
+    """Raises `EgressFailed` for a service that cannot be reached, and for an address that is none."""
+    try:
+        yield
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        raise unanswered(url, error) from error
+
+
+def unanswered(url: str, error: Exception) -> EgressFailed:
+    return EgressFailed(url, str(error) or type(error).__name__)
+
+
+def own_token(given: str | None) -> str | None:
+    """The token that was given, else that in the variable `TOKEN`."""
+    return os.environ.get(TOKEN) if given is None else given
 
 
 # ---- inside ---------------------------------------------------------------------------------------------------------

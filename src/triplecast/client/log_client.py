@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from triplecast.client import calls
-from triplecast.client.calls import check
-from triplecast.errors import EgressFailed, ServiceRefused
+from triplecast.client.calls import answering, check, unanswered
+from triplecast.errors import ServiceRefused
 
 LONGEST = 1 << 30
 """Bytes of one transaction, or of a snapshot."""
@@ -80,7 +79,7 @@ class LogClient:
             except httpx.TransportError as error:
                 left = ATTEMPTS if len(received) > before else left - 1
                 if not left:
-                    raise _unanswered(self._url, error) from error
+                    raise unanswered(self._url, error) from error
             finally:
                 response.close()
 
@@ -124,19 +123,6 @@ class LogClient:
                 self._sleep(min(error.retry_after or 1.0, _LONGEST_WAIT))
         with answering(self._url):
             return ask()
-
-
-@contextmanager
-def answering(url: str) -> Iterator[None]:
-    """Raises `EgressFailed` for a service that cannot be reached, and for an address that is none."""
-    try:
-        yield
-    except (httpx.TransportError, httpx.InvalidURL) as error:
-        raise _unanswered(url, error) from error
-
-
-def _unanswered(url: str, error: Exception) -> EgressFailed:
-    return EgressFailed(url, str(error) or type(error).__name__)
 
 
 def _path(name: str, owner: str | None) -> str:

@@ -179,7 +179,7 @@ class Serving:
         outbox = self._outbox if self.folder is None else OutboxReader.read_only(self.folder)
         return NotificationSource(outbox, self._definitions, self._outbox.commits)
 
-    def documents(self) -> JournalFile:
+    def journal_reader(self) -> JournalFile:
         """The journal, of a folder a reader of its own for the caller to close."""
         self._opened.check()
         return self._journal if self.folder is None else JournalFile.read_only(self.folder)

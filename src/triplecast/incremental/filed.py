@@ -8,7 +8,7 @@ Any other query is evaluated by itself, restricted to what its changed stars say
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -228,22 +228,25 @@ class FiledQueries:
         nodes: dict[_GroupNode, set[int]] = defaultdict(set)
         for answers in changed.changed:
             for place, (event, key) in enumerate(zip(answers.events, answers.keys, strict=True)):
-                if isinstance(key, bytes):
-                    owners = self._owners[key]
-                    for owner in owners if isinstance(owners, Counter) else (owners,):
-                        if isinstance(owner, _GroupNode):
-                            nodes[owner].add(event)
-                        else:
-                            found.events[event].stars[owner.registration][owner.number] = answers.at(place)
-        for event, key in changed.beyond:
-            if isinstance(key, bytes):
-                owners = self._owners[key]
-                for owner in owners if isinstance(owners, Counter) else (owners,):
+                for owner in self._whose(key):
                     if isinstance(owner, _GroupNode):
                         nodes[owner].add(event)
                     else:
-                        found.events[event].unsure.add(owner.registration)
+                        found.events[event].stars[owner.registration][owner.number] = answers.at(place)
+        for event, key in changed.beyond:
+            for owner in self._whose(key):
+                if isinstance(owner, _GroupNode):
+                    nodes[owner].add(event)
+                else:
+                    found.events[event].unsure.add(owner.registration)
         return nodes
+
+    def _whose(self, key: StarKey | int) -> Iterable[_Owner]:
+        """Whose a star is; nobody's what is a query's number."""
+        if not isinstance(key, bytes):
+            return ()
+        owners = self._owners[key]
+        return owners if isinstance(owners, Counter) else (owners,)
 
     def _note_answers(
         self, changed: QueriesChanged[StarKey | int], events: Collection[int], within: bool, found: _FoundTogether

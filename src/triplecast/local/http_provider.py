@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -25,8 +24,6 @@ from triplecast.repository import QUERY_STEPS, QueryAnswer
 if TYPE_CHECKING:
     from triplecast.client.log_client import LogClient
 
-TOKEN = "TRIPLECAST_TOKEN"
-"""The environment variable with the token: arguments are seen by all users of a machine, and folders are copied."""
 _GONE = 410
 
 
@@ -38,7 +35,7 @@ class HttpProvider:
     """
 
     def __init__(self, url: str, token: str | None = None, client: LogClient | None = None) -> None:
-        """`token`: unless given, that of the variable `TOKEN`. Raises `InputError` where httpx is not installed."""
+        """`token`: as `client.calls.own_token` takes it. Raises `InputError` where httpx is not installed."""
         self.place = url.rstrip("/")
         self._client = client or connect(self.place, token)
 
@@ -118,10 +115,11 @@ def is_url(place: object) -> bool:
 def connect(url: str, token: str | None) -> LogClient:
     """As `HttpProvider` has it."""
     try:
+        from triplecast.client.calls import own_token
         from triplecast.client.log_client import LogClient
     except ImportError:
         raise InputError(f"to ask {url} needs httpx", how_to_install("client")) from None
-    return LogClient(url, token if token is not None else os.environ.get(TOKEN))
+    return LogClient(url, own_token(token))
 
 
 def _subscription(row: dict[str, Any], owner: str) -> Subscription:

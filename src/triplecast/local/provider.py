@@ -168,9 +168,9 @@ class FolderProvider:
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _log_of(self, owner: str, position: int | None) -> HeldLog:
-        """The log at a position; without one, where it is or at the present."""
+        """The log at a position; without one, where it is, if that is not before all records, or at the present."""
         log = self._log if self._log_owner == owner else None
-        if log is None or position not in (None, log.position):
+        if log is None or position not in (None, log.position) or log.position == 0:
             self._log = None
             pruned = self._tell_again(owner, position)
             at = self.position() if position is None else position

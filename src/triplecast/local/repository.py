@@ -157,8 +157,9 @@ class LocalRepository:
         with self._lock:
             receiver, self._receiver = self._state(), None
             wanted = self.provider.position()
-            if wanted == 0:
-                return receiver.position
+            if wanted == receiver.position == 0:
+                self._receiver = receiver
+                return 0
             for _ in range(ATTEMPTS):
                 if self._follow(receiver, wanted) and receiver.position >= wanted and self._is_same(receiver):
                     break

@@ -140,7 +140,7 @@ class DocumentLog:
     registration = None
 
     def __init__(self, state: ServiceState) -> None:
-        self._journal, self._tail = state.documents, state.tail
+        self._journal, self._tail = state.journal, state.tail
 
     def begin(self) -> Cursor:
         return self._cursor(0)

@@ -179,7 +179,7 @@ def _check_known(state: ServiceState, wanted: WantedRows) -> None:
     subscription, owner, registration = wanted
     if subscription is None or registration is not None:
         return
-    live = state.documents.live_registration(subscription)
+    live = state.journal.live_registration(subscription)
     if live is not None and owner in (None, live.subscription.owner):
         return
     if not any(state.notifications.outbox.notifications(0, 1, subscription, owner)):

@@ -11,11 +11,8 @@ from triplecast.delivery.sending import MailServer
 from triplecast.egress import EgressRules
 from triplecast.ingest.gate import GATE
 
-HOST, PORT = "127.0.0.1", 8000
 LOOPBACK_NAMES = frozenset(("localhost", "127.0.0.1", "[::1]"))
 """What a request on this machine calls the server. Another name is a web page's that resolves to this machine."""
-
-
 STREAMS = 10_000
 PUBLISH, SUBSCRIBE, READ, TAXONOMY, ADMIN = "publish", "subscribe", "read", "taxonomy", "admin"
 SCOPES = (PUBLISH, SUBSCRIBE, READ, TAXONOMY, ADMIN)

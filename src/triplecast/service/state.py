@@ -46,8 +46,8 @@ class ServiceState:
         """None where nothing is delivered."""
         self.settings = settings
         self.notifications = engine.serving.notifications()
-        self.documents = engine.serving.documents()
-        self.tail = Tail(self.notifications, self.documents)
+        self.journal = engine.serving.journal_reader()
+        self.tail = Tail(self.notifications, self.journal)
         self.kept = KeptAnswers(engine.serving.folder, settings.idempotency.total_seconds())
         self.queries = Queries(engine, settings)
         self.writing = CallThreads("writing", settings.threads, settings.waiting)
@@ -96,7 +96,7 @@ class ServiceState:
         self.kept.close()
         self.notifications.close()
         if self.engine.serving.folder is not None:
-            self.documents.close()
+            self.journal.close()
 
     async def call(self, work: Callable[[], _Result]) -> _Result:
         """What `work`, which writes nothing, returns. Raises what `CallThreads.call` raises."""

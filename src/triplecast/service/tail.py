@@ -33,9 +33,9 @@ class Tail:
     alone, and to look and to begin to wait is one step there: so nothing is recorded in between.
     """
 
-    def __init__(self, source: NotificationSource, documents: JournalFile) -> None:
+    def __init__(self, source: NotificationSource, journal: JournalFile) -> None:
         self._source = source
-        self._documents = documents
+        self._journal = journal
         self._position = 0
         """Of the journal's last record when it was looked at for documents."""
         self._recent = RecentRows(Cursor(0, 0))
@@ -55,7 +55,7 @@ class Tail:
         self._loop = asyncio.get_running_loop()
         state = self._source.outbox.state
         self._recent = RecentRows(Cursor(state.epoch, state.sequence))
-        self._position = self._documents.head()
+        self._position = self._journal.head()
         self._stop_listening = self._source.commits.listen(self._nudged.set)
         self._thread = threading.Thread(target=self._watch, args=(self._recent.end,), name="triplecast-tail")
         self._thread.start()
@@ -192,8 +192,8 @@ class Tail:
     def _look_for_documents(self) -> None:
         assert self._loop is not None
         try:
-            head = self._documents.head()
-            has_more = head > self._position and self._documents.next_document(self._position) is not None
+            head = self._journal.head()
+            has_more = head > self._position and self._journal.next_document(self._position) is not None
         except TriplecastError:
             return
         self._position = head

@@ -21,7 +21,7 @@ from triplecast.outbox import Notification
 from triplecast.registry.listing import LiveSubscription
 from triplecast.service.feeds import WRITTEN, open_feed, write_feed
 from triplecast.service.problems import RESPONSES, Problem
-from triplecast.service.state import State
+from triplecast.service.state import CALLBACKS, State
 
 router = APIRouter(tags=["feeds"], responses=RESPONSES)
 
@@ -46,7 +46,7 @@ async def hub(request: Request, state: State) -> Response:
     return PlainTextResponse(answer.text + "\n", answer.status)
 
 
-@router.get("/websub/{token}", response_class=PlainTextResponse)
+@router.get(CALLBACKS + "{token}", response_class=PlainTextResponse)
 async def verify(request: Request, state: State, token: Token) -> Response:
     """A hub asks whether a subscription was meant. Only hubs know the address."""
     subscriber = None if state.poller is None else state.poller.subscriber
@@ -59,7 +59,7 @@ async def verify(request: Request, state: State, token: Token) -> Response:
     return PlainTextResponse(echo, headers={"X-Content-Type-Options": "nosniff"})
 
 
-@router.post("/websub/{token}", status_code=202, response_class=PlainTextResponse, openapi_extra=_SENT)
+@router.post(CALLBACKS + "{token}", status_code=202, response_class=PlainTextResponse, openapi_extra=_SENT)
 async def receive(request: Request, state: State, token: Token) -> Response:
     """A hub sends what is new in a feed. It is taken where its signature is right."""
     poller = state.poller

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
@@ -16,6 +15,7 @@ from triplecast.ingest.feed_item import absolute_iri
 from triplecast.ingest.media_types import EXTENSIONS, JSON_LD
 from triplecast.sources.changes import ChangePage, Lead, SourceChange, order_of
 from triplecast.sources.fetching import Fetched
+from triplecast.sources.source import read_time
 
 _COLLECTIONS = {"Collection", "OrderedCollection", "CollectionPage", "OrderedCollectionPage"}
 _CONTEXTS = ("www.w3.org/ns/activitystreams", "iiif.io/api/discovery/")
@@ -128,11 +128,5 @@ def _texts(value: object) -> list[str]:
 
 
 def _time(activity: Mapping[str, Any]) -> float | None:
-    for text in (activity.get(each) for each in _TIMES):
-        try:
-            at = datetime.fromisoformat(text) if isinstance(text, str) else None
-            if at is not None:
-                return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
-            continue
-    return None
+    times = (read_time(text) for each in _TIMES if isinstance(text := activity.get(each), str))
+    return next((at for at in times if at is not None), None)

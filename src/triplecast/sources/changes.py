@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from triplecast.sources.fetching import Fetched
 from triplecast.sources.source import KnownSource
-from triplecast.sources.source_list import MOST_SEEN
+from triplecast.sources.source_list import note_seen
 from triplecast.sqlite import SqliteFile
 
 
@@ -150,16 +150,9 @@ def _read_known(file: SqliteFile, source: KnownSource, column: str, wanted: set[
 
 
 def note_changes(file: SqliteFile, source: KnownSource, changes: Iterable[SourceChange], began: int) -> None:
-    """Know changes, by the walk that began then, inside a step of writing; the oldest are forgotten beyond
-    `MOST_SEEN`."""
+    """Know changes, by the walk that began then, inside a step of writing."""
     rows = [(source.id, each.key, each.graph, each.mark, each.order, began) for each in changes]
-    file.run("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, '', ?)", rows)
-    (count,) = file.ask_one("SELECT count(*) FROM seen WHERE source = ?", (source.id,))
-    if count > MOST_SEEN:
-        oldest = "SELECT key FROM seen WHERE source = ? ORDER BY likeness, listed, key LIMIT ?"
-        file.run(
-            f"DELETE FROM seen WHERE source = ? AND key IN ({oldest})", [(source.id, source.id, count - MOST_SEEN)]
-        )
+    note_seen(file, source, rows, "likeness, listed, key")
 
 
 def has_brought(file: SqliteFile, source: KnownSource, graph: str) -> bool:

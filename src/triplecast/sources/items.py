@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import NamedTuple
 
 from triplecast.ingest.document import part_iri
 from triplecast.ingest.feed_item import absolute_iri
 from triplecast.model.publication import Draft
-from triplecast.sources.source import SECOND, KnownSource
-from triplecast.sources.source_list import MOST_SEEN
+from triplecast.sources.source import SECOND, KnownSource, read_time
+from triplecast.sources.source_list import note_seen
 from triplecast.sqlite import SqliteFile
 
 FLOOD = 10
@@ -141,14 +140,8 @@ def _read_item(draft: Draft, source: KnownSource) -> Item:
 
 def _date(quads: bytes) -> float | None:
     """The latest that is one."""
-    dates = []
-    for (text,) in (found.groups() for found in _DATE.finditer(quads)):
-        try:
-            at = datetime.fromisoformat(text.decode())
-            dates.append((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())
-        except (ValueError, OverflowError):
-            continue
-    return max(dates, default=None)
+    dates = (read_time(found[1].decode()) for found in _DATE.finditer(quads))
+    return max((at for at in dates if at is not None), default=None)
 
 
 def _renamed(file: SqliteFile, source: KnownSource, item: Item, listed: set[str]) -> str | None:
@@ -184,10 +177,4 @@ def _hold(file: SqliteFile, source: KnownSource, items: Sequence[Item]) -> None:
 
 def _note(file: SqliteFile, source: KnownSource, items: Sequence[Item], now: int) -> None:
     rows = [(source.id, each.key, each.graph, each.digest, each.likeness, now) for each in items]
-    file.run("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, '', ?)", rows)
-    (count,) = file.ask_one("SELECT count(*) FROM seen WHERE source = ?", (source.id,))
-    if count > MOST_SEEN:
-        oldest = "SELECT key FROM seen WHERE source = ? ORDER BY listed, key LIMIT ?"
-        file.run(
-            f"DELETE FROM seen WHERE source = ? AND key IN ({oldest})", [(source.id, source.id, count - MOST_SEEN)]
-        )
+    note_seen(file, source, rows, "listed, key")

@@ -145,6 +145,15 @@ def _shown(text: str) -> str:
     return shortened(line.strip(), 1000)
 
 
+def read_time(text: str) -> float | None:
+    """Seconds since 1970 of a time in ISO 8601, without a zone in UTC; None for what is none."""
+    try:
+        at = datetime.fromisoformat(text)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
 def shown_time(at: int) -> str | None:
     """A time as xsd:dateTime in whole seconds, UTC; None for never."""
     return datetime.fromtimestamp(at // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else None

@@ -290,6 +290,16 @@ def _source(row: Sequence[Any]) -> KnownSource:
     return KnownSource(**known)
 
 
+def note_seen(file: SqliteFile, source: KnownSource, rows: Sequence[tuple[object, ...]], oldest: str) -> None:
+    """Know items from now on, inside a step of writing. Beyond `MOST_SEEN`, those that come first by the columns
+    `oldest` are forgotten."""
+    file.run("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, '', ?)", rows)
+    (count,) = file.ask_one("SELECT count(*) FROM seen WHERE source = ?", (source.id,))
+    if count > MOST_SEEN:
+        gone = f"SELECT key FROM seen WHERE source = ? ORDER BY {oldest} LIMIT ?"
+        file.run(f"DELETE FROM seen WHERE source = ? AND key IN ({gone})", [(source.id, source.id, count - MOST_SEEN)])
+
+
 def seconds(count: float) -> int:
     """In the microseconds of a clock."""
     return int(count * SECOND)

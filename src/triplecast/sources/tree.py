@@ -11,7 +11,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from hashlib import sha256
 
 from triplecast.ingest.canonical import split_line
@@ -19,6 +18,7 @@ from triplecast.ingest.descriptions import Descriptions
 from triplecast.ingest.media_types import N_TRIPLES
 from triplecast.sources.changes import ChangePage, Lead, SourceChange, order_of
 from triplecast.sources.fetching import Fetched
+from triplecast.sources.source import read_time
 
 MOST_BYTES = 64 << 20
 """Of the members of one page, which may repeat what they share."""
@@ -118,10 +118,4 @@ def _leads(values: Values, nodes: set[str]) -> tuple[Lead, ...]:
 def _number(literal: str) -> float | None:
     """A time in seconds since 1970, or a number."""
     text = lexical[1] if (lexical := _LEXICAL.match(literal)) else ""
-    try:
-        if text.isascii() and text.isdecimal():
-            return float(text[:15])
-        at = datetime.fromisoformat(text)
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
+    return float(text[:15]) if text.isascii() and text.isdecimal() else read_time(text)

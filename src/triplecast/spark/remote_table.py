@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from triplecast.errors import InputError
+from triplecast.errors import EgressFailed, InputError
 from triplecast.model.extras import how_to_install
 from triplecast.spark.tables import ROWS_AT_ONCE, NotificationTable, Offset, PushedDown, written
 
@@ -51,16 +51,15 @@ class RemoteTable(NotificationTable):
 @contextmanager
 def _service(place: ServicePlace) -> Iterator[Client]:
     try:
-        import httpx
-
         from triplecast.client import Client
+        from triplecast.client.calls import answering
     except ImportError as error:
         raise InputError("reading a service needs the extra client", how_to_install("client")) from error
     try:
-        with Client(place.url, place.token) as client:
+        with answering(place.url), Client(place.url, place.token) as client:
             yield client
-    except httpx.TransportError as error:
-        raise InputError(f"the service {place.url} cannot be reached: {error}", "see whether it runs") from error
+    except EgressFailed as error:
+        raise InputError(f"the service {place.url} cannot be reached: {error.reason}", error.hint) from error
 
 
 def _row(told: RemoteNotification) -> tuple[Any, ...]:

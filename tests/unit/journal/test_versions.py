@@ -59,4 +59,7 @@ def test_publications_just_accepted_are_those_that_a_reader_finds() -> None:
         journal.accept(drafts)
         fresh = journal.publications(2, 5)
         assert [each.position for each in fresh] == [3, 4, 5]
-        assert journal.publications(2, 5) == fresh  # read from the table: what was fresh is given once
+        assert journal.publications(3, 4) == fresh[1:2]
+        journal.let_go()
+        assert journal.publications(2, 5) == fresh  # read from the table
+        assert journal.publications(3, 4) == fresh[1:2]

@@ -234,3 +234,21 @@ def test_rdflib_reads_the_log_of_the_documents(tmp_path: Path, provider: Engine)
     dataset.parse(data=log.decode(), format="patch")
     found = {(str(graph), str(value)) for _, _, value, graph in dataset.quads()}
     assert found == {(f"{E}x", "2"), (f"{E}y", "1")}
+
+
+def test_a_local_repository_gives_up_what_a_provider_without_records_does_not_have(
+    tmp_path: Path, provider: Engine
+) -> None:
+    with LocalRepository.open(tmp_path / "local", provider) as repository:
+        repository.subscribe("SELECT ?s { ?s dct:title ?t }", "titled")
+        assert repository.sync() > 0
+        assert repository.query("SELECT * { ?s ?p ?o }") != []
+    Replica.open(tmp_path / "replica", provider).close()  # which took nothing
+    provider.close()
+    promote(tmp_path / "replica")
+    with LocalRepository.open(tmp_path / "local", tmp_path / "replica") as repository:
+        assert repository.sync() == repository.position == 0
+        assert repository.query("SELECT * { ?s ?p ?o }") == []
+        with Engine.open(tmp_path / "replica") as engine:
+            engine.publish(f'<{E}n> <http://purl.org/dc/terms/title> "N" .', "text/turtle", f"{E}n")
+            assert repository.sync() > 0

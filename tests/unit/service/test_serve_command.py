@@ -17,6 +17,8 @@ import pytest
 from tests.properties.service_kills import Served, check_kills
 from triplecast import Engine
 from triplecast.cli import main
+from triplecast.cli.serve import SCOPES as OFFERED
+from triplecast.service.settings import SCOPES
 
 TURTLE = {"Content-Type": "text/turtle"}
 
@@ -24,6 +26,10 @@ TURTLE = {"Content-Type": "text/turtle"}
 def put(client: httpx.Client, number: int, text: str) -> httpx.Response:
     content = f'<https://e.org/{number}> <https://e.org/p> "{text}" .'
     return client.put(f"/documents?graph=https://e.org/{number}", content=content, headers=TURTLE)
+
+
+def test_all_scopes_are_offered() -> None:
+    assert OFFERED == SCOPES
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -69,7 +75,7 @@ def test_other_machines_are_served_with_tokens_alone(
     capsys.readouterr()
     assert main(["token", tokens, "--owner", "ada", "--scope", "read", "publish"]) == 0
     token = capsys.readouterr().out.strip()
-    assert re.fullmatch(r"[\w-]{43}", token)
+    assert re.fullmatch(r"[\w.]{43}", token)
     served = Served(tmp_path / "folder", "--token-file", tokens)
     url = served.url.replace("0.0.0.0", "127.0.0.1")
     with httpx.Client(base_url=url, trust_env=False, timeout=120) as client:

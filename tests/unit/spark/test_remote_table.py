@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from random import Random
 
@@ -40,6 +41,7 @@ def test_a_service_gives_what_its_folder_gives(tmp_path: Path, changes: bool, se
             assert some.to_pylist() == read(tmp_path, folder, None, wanted).to_pylist()
 
 
-def test_a_service_that_is_not_there_is_named() -> None:
-    with pytest.raises(InputError, match=r"127\.0\.0\.1:9 cannot be reached"):
-        RemoteTable().head(ServicePlace("http://127.0.0.1:9"))
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "http://[127.0.0.1", "127.0.0.1:9"])
+def test_a_service_that_is_not_there_is_named(url: str) -> None:
+    with pytest.raises(InputError, match=rf"{re.escape(url)} cannot be reached"):
+        RemoteTable().head(ServicePlace(url))
