@@ -14,7 +14,7 @@ from triplecast.engine import Engine
 from triplecast.service.documents import sent_type
 from triplecast.service.negotiation import choose
 from triplecast.service.preconditions import Preconditions
-from triplecast.service.problems import RESPONSES
+from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.rdf_forms import GRAPH_FORMS, TAG_ENDS, write_rdf
 from triplecast.service.state import State
 from triplecast.service.tokens import CanRead, CanTeach
@@ -65,10 +65,18 @@ async def load_taxonomy(
     access: CanTeach,
     broader: Annotated[bool, Query(description="take skos:broader too, as an order of classes")] = False,
 ) -> LoadedRow:
-    """Replace the taxonomy, for publications from then on; an empty body takes it away."""
+    """Replace the taxonomy, for publications from then on."""
     media_type = sent_type(request) or None
     async with state.body(request, state.settings.document_bytes) as data:
+        if not data.strip():
+            raise Problem(422, "no taxonomy was sent", "the body is empty", "DELETE /taxonomy takes the taxonomy away")
         return await state.write(partial(_load, state.engine, data, media_type, broader))
+
+
+@router.delete("/taxonomy")
+async def drop_taxonomy(state: State, access: CanTeach) -> LoadedRow:
+    """Take the taxonomy away, for publications from then on."""
+    return await state.write(partial(_load, state.engine, b"", "application/n-triples", False))
 
 
 def _load(engine: Engine, data: bytes, media_type: str | None, broader: bool) -> LoadedRow:

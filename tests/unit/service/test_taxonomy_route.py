@@ -29,7 +29,10 @@ def test_it_is_loaded_read_and_taken_away(client: TestClient, engine: Engine) ->
     )
     assert client.put("/taxonomy?broader=true", content=BROADER, headers=TURTLE).json()["broader"] == 1
     assert client.get("/taxonomy").headers["Triplecast-Broader"] == "true"
-    assert client.put("/taxonomy", content=b"", headers=TURTLE).status_code == 200
+    refused = client.put("/taxonomy", content=b" ", headers=TURTLE)
+    assert (refused.status_code, refused.json()["mend"]) == (422, "DELETE /taxonomy takes the taxonomy away")
+    assert client.get("/taxonomy").headers["Triplecast-Broader"] == "true"
+    assert client.delete("/taxonomy").json()["broader"] == 0
     assert client.get("/taxonomy", headers={"Accept": "application/n-triples"}).content == b""
 
 
@@ -48,7 +51,7 @@ def test_it_has_a_scope_of_its_own(engine: Engine, tmp_path: Path) -> None:
     scopes = ("publish", "subscribe", "read", "taxonomy", "admin")
     tokens = {scope: add_token(path, "ada", [scope]) for scope in scopes}
     with service_of(engine, tokens=read_tokens(path), hosts=frozenset()) as client:
-        loads = {s: client.put("/taxonomy", content="", headers=TURTLE | bearer(t)) for s, t in tokens.items()}
+        loads = {s: client.delete("/taxonomy", headers=bearer(t)) for s, t in tokens.items()}
         reads = {scope: client.get("/taxonomy", headers=bearer(token)) for scope, token in tokens.items()}
     assert {scope for scope, answer in loads.items() if answer.status_code == 200} == {"taxonomy", "admin"}
     assert {scope for scope, answer in reads.items() if answer.status_code == 200} == {"read", "admin"}
