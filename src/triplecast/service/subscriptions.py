@@ -102,6 +102,12 @@ class RenewedRow(BaseModel):
     expires: str | None
 
 
+class ToldAgainRow(BaseModel):
+    id: str
+    told: bool
+    """Whether the present answer could be decided, and is among the notifications."""
+
+
 class CancelledRow(BaseModel):
     id: str
     position: int
@@ -199,6 +205,13 @@ async def renew(request: Request, state: State, access: CanSubscribe, id: str, t
     return RenewedRow(id=id, expires=expires)
 
 
+@router.post("/subscriptions/{id:path}/resync")
+async def tell_again(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> ToldAgainRow:
+    """Tell the present answer of one of repository scope again."""
+    told = await state.write(partial(_tell_again, state.engine, id, access, needed_ticket(access, ticket)))
+    return ToldAgainRow(id=id, told=told)
+
+
 @router.delete("/subscriptions/{id:path}")
 async def cancel(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> CancelledRow:
     """Cancel it: publications from the position on are not matched with it."""
@@ -256,6 +269,11 @@ def find_subscription(engine: Engine, id: str, access: Access, ticket: str | Non
 def _renew(engine: Engine, id: str, access: Access, ticket: str | None, lease: Any) -> str | None:
     find_subscription(engine, id, access, ticket)
     return engine.renew(id, ticket, lease)
+
+
+def _tell_again(engine: Engine, id: str, access: Access, ticket: str | None) -> bool:
+    find_subscription(engine, id, access, ticket)
+    return bool(engine.resync(id, ticket))
 
 
 def _cancel(engine: Engine, id: str, access: Access, ticket: str | None) -> tuple[int, int]:

@@ -118,3 +118,18 @@ def test_words_make_the_query_that_is_shown(client: TestClient, engine: Engine) 
     assert """ft:contains(?text, '("night" ftand "train") distance at most 2 words')""" in shown
     for wrong, status in (({}, 422), ({"words": "a", "text": RAIL}, 422), ({"words": "-"}, 400)):
         assert client.post("/subscriptions", json=wrong).status_code == status
+
+
+def test_the_present_answer_is_told_again(client: TestClient, engine: Engine) -> None:
+    client.put("/documents?graph=https://e.org/1", content=PREFIXES + TRAIN, headers={"Content-Type": "text/turtle"})
+    wanted = {"text": RAIL, "id": "rail", "scope": "repository", "initial": "none"}
+    row = client.post("/subscriptions", json=wanted).json()
+    assert [*engine.notifications()] == []
+    assert client.post("/subscriptions/rail/resync", headers={"Triplecast-Ticket": "no"}).status_code == 404
+    told = client.post("/subscriptions/rail/resync", headers={"Triplecast-Ticket": row["ticket"]})
+    assert told.json() == {"id": "rail", "told": True}
+    assert [each.change for each in engine.notifications()] == ["present"]
+    each_alone = client.post("/subscriptions", json={"text": RAIL, "id": "alone"}).json()
+    refused = client.post("/subscriptions/alone/resync", headers={"Triplecast-Ticket": each_alone["ticket"]})
+    assert refused.status_code == 400
+    assert "each publication alone" in refused.json()["detail"]
