@@ -55,8 +55,8 @@ class ObjectInbox:
     def read(
         self, ready: Sequence[InboxFile], known: Mapping[str, FileState], dataset: bool
     ) -> Iterator[DocumentGroup]:
-        """As `read_groups`, of copies in a folder of this machine that are deleted with the next ones. They have names of
-        their own: of objects one may be named as what others are below, and longer than a file."""
+        """As `read_groups`, of copies in a folder of this machine that are deleted with the next ones. They have
+        names of their own: an object may be named as what others are below, and longer than a file."""
         for some in _together(ready):
             with tempfile.TemporaryDirectory(prefix="triplecast-inbox-") as scratch:
                 for number, file in enumerate(some):
