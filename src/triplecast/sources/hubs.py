@@ -72,9 +72,11 @@ def find_hub(links: Mapping[str, str], body: bytes, address: str) -> FoundHub | 
     if not links.get("hub"):
         return None
     try:
-        return FoundHub(urljoin(address, links["hub"]), urljoin(address, links.get("self") or address))
-    except ValueError:
+        found = FoundHub(urljoin(address, links["hub"]), urljoin(address, links.get("self") or address))
+        "".join(found).encode()
+    except ValueError:  # no address, or half a character in it
         return None
+    return found
 
 
 def _links_of(body: bytes) -> dict[str, str]:

@@ -115,6 +115,7 @@ HEADER = {"hub": "https://e.org/h2", "self": "https://e.org/s2"}
         ({}, RSS.format('<a:link rel="hub" href="/h"/><a:link rel="self" type="x" href="/s"/>'), ("/h", "/s")),
         ({}, RSS.format(""), None),
         ({}, '{"version": "x", "feed_url": "/s", ' + HUBS, ("/h", "/s")),
+        ({}, '{"hubs": [{"type": "WebSub", "url": "/\\ud800"}]}', None),
         ({}, '{"hubs": [7]}', None), ({}, '{"hubs": 7}', None), ({}, "{", None),
         (HEADER, ATOM.format('<link rel="hub" href="/h"/>'), ("/h2", "/s2")),
         ({"hub": "https://e.org/h2"}, "", ("/h2", "/f")), ({"self": "https://e.org/s"}, "", None),
