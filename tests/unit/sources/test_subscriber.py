@@ -301,3 +301,9 @@ def test_without_an_address_no_hub_is_subscribed_to(tmp_path: Path) -> None:
         w.poll("/feed")
         assert w.poller.subscriber is None
         assert not w.poller.receive("x", "", b"", None)
+
+
+def test_who_guesses_a_callback_waits_for_no_writer(tmp_path: Path) -> None:
+    """Nor has it anything written: no token is asked of who calls back."""
+    with subscribed(tmp_path) as s, s.poller.sources.writing():
+        assert s.verify("guess", mode="subscribe", topic="https://e.org/f") is None
