@@ -40,7 +40,9 @@ MOST = 100
 """Subscriptions of one connection."""
 LEASE_SECONDS = 3600.0
 UNKNOWN_SECONDS = 60.0
-"""How long a connection is kept that has shown no token, where one is needed."""
+"""How long a connection is kept that has shown no token, where one is needed;"""
+UNKNOWN_CHARACTERS = 1 << 16
+"""of a longer text the token is asked before it is read: it is in a header then."""
 _DATASET = ("default-graph-uri", "named-graph-uri")
 _NONE: Mapping[str, object] = {"head": {"vars": []}, "results": {"bindings": []}}
 
@@ -163,6 +165,8 @@ class Connection:
 
     async def _answer(self, text: str) -> str:
         try:
+            if not self._is_known and len(text) > UNKNOWN_CHARACTERS:
+                self._owner(None)
             request = _read(text)
             if "subscribe" in request:
                 return await self._subscribe(request, request["subscribe"])

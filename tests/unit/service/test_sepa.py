@@ -227,6 +227,8 @@ def test_a_token_is_needed_where_the_service_has_tokens(engine: Engine) -> None:
         for authorization, code in ((None, 401), ("Bearer none", 401), ("Bearer pub", 403), (7, 401)):
             asked = {"subscribe": {"sparql": TITLES, "authorization": authorization}}
             assert ask(socket, asked)["error"]["code"] == code
+        long = {"subscribe": {"sparql": TITLES + 70_000 * " ", "authorization": "Bearer ada"}}
+        assert ask(socket, 70_000 * "[")["error"]["code"] == ask(socket, long)["error"]["code"] == 401
         assert subscribe(socket, authorization="Bearer ada")["sequence"] == 0
         (made,) = live(engine)
         assert (made.owner, made.scope) == ("ada", "repository")
@@ -234,7 +236,7 @@ def test_a_token_is_needed_where_the_service_has_tokens(engine: Engine) -> None:
         older = ask(socket, {"subscribe": {"sparql": TITLES}, "authorization": "ada"})
         assert older["notification"]["sequence"] == 0, "as sepy sends it"
         with client.websocket_connect(DOOR, headers={"Authorization": "Bearer ada"}) as other:
-            assert subscribe(other)["sequence"] == 0
+            assert ask(other, long)["notification"]["sequence"] == 0
 
 
 def test_who_shows_no_token_keeps_no_connection(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
