@@ -103,7 +103,7 @@ class HttpProvider:
             if error.status == _GONE:
                 raise LogGap from None
             raise
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             found = f"its answer cannot be read: {type(error).__name__} {error}"
             raise StorageFault(self.place, found, "see whether a Triplecast of this version answers there") from None
 

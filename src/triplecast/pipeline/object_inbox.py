@@ -55,12 +55,14 @@ class ObjectInbox:
     def read(
         self, ready: Sequence[InboxFile], known: Mapping[str, FileState], dataset: bool
     ) -> Iterator[DocumentGroup]:
-        """As `read_groups`, of copies in a folder of this machine that are deleted with the next ones."""
+        """As `read_groups`, of copies in a folder of this machine that are deleted with the next ones. They have
+        names of their own: an object may be named as what others are below, and longer than a file."""
         for some in _together(ready):
             with tempfile.TemporaryDirectory(prefix="triplecast-inbox-") as scratch:
-                for file in some:
-                    self._fetch(file, Path(scratch, *file.path))
-                yield from read_groups(Path(scratch), some, known, dataset)
+                for number, file in enumerate(some):
+                    self._fetch(file, Path(scratch, str(number)))
+                copies = [file._replace(path=(str(number),)) for number, file in enumerate(some)]
+                yield from read_groups(Path(scratch), copies, known, dataset)
 
     def arrivals(self) -> Arrivals | None:
         """No store tells what comes."""
@@ -74,7 +76,6 @@ class ObjectInbox:
         if not _is_fetched(file):
             return
         name = "/".join(file.path)
-        copied.parent.mkdir(parents=True, exist_ok=True)
         try:
             with copied.open("wb") as target:
                 came = self._store.copy_to(name, target)

@@ -47,8 +47,13 @@ def is_address(place: object) -> bool:
 
 def shown(address: str) -> str:
     """An address as messages name it: without credentials and settings."""
-    scheme, mark, rest = address.partition("?")[0].rpartition("://")
-    return f"{scheme}{mark}{rest.rpartition('@')[2]}".rstrip("/")
+    if not is_address(address):
+        return address.rstrip("/")
+    scheme, _, rest = address.partition("://")
+    named, _, settings = rest.partition("?")
+    if "@" in settings and "@" not in named:  # the ? may be one of a secret
+        named = ""
+    return f"{scheme}://{named.rpartition('@')[2]}".rstrip("/")
 
 
 class ObjectStore:
@@ -64,7 +69,8 @@ class ObjectStore:
         try:
             self._system, root = fs.FileSystem.from_uri(self.address)
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise InputError(f"the address {shown(address)} cannot be used: {error}", _KNOWN) from error
+            found = str(error).replace(self.address, shown(self.address))  # Arrow repeats what it cannot parse
+            raise InputError(f"the address {shown(address)} cannot be used: {found}", _KNOWN) from None
         self._root = root.rstrip("/")
         if not self._root:
             raise InputError(f"the address {shown(address)} cannot be used: it names no bucket", _KNOWN)

@@ -114,8 +114,7 @@ async def _read(
     page = await state.call(partial(log.read, place))
     if live is not None:
         page = await _poll(state, log, page)
-    if page.lost:
-        raise Problem(410, page.lost, mend=f"go on from offset {offset_of(page.end)}", offset=offset_of(page.end))
+    _check_lost(page)
     headers |= {"Stream-Next-Offset": offset_of(page.end), "Cache-Control": "no-store"}
     if page.is_last:
         headers["Stream-Up-To-Date"] = "true"
@@ -133,6 +132,11 @@ def _place(log: Log, offset: str | None) -> Cursor:
     if offset in (None, BEGIN):
         return log.begin()
     return log.end() if offset == NOW else read_offset(str(offset))
+
+
+def _check_lost(page: MessagePage) -> None:
+    if page.lost:
+        raise Problem(410, page.lost, mend=f"go on from offset {offset_of(page.end)}", offset=offset_of(page.end))
 
 
 async def _poll(state: ServiceState, log: Log, page: MessagePage) -> MessagePage:
@@ -163,30 +167,36 @@ class FollowedLog(StreamingResponse):
 
     def __init__(self, state: ServiceState, log: Log, place: Cursor, seen: str | None) -> None:
         headers = {**_SAFE, "Content-Type": EVENTS, "Cache-Control": "no-cache, no-store", "X-Accel-Buffering": "no"}
-        super().__init__(_frames(state, log, place, seen), 200, headers)
-        self._reading = partial(state.tail.reading, log.registration)
+        super().__init__((), 200, headers)
+        self._state, self._log, self._place, self._seen = state, log, place, seen
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A reader that takes nothing is held for no longer than one that does."""
-        with self._reading(), suppress(TimeoutError):
+        """A reader that takes nothing is held for no longer than one that does. Raises `Problem` for a place that is
+        gone, before anything is sent."""
+        state, log = self._state, self._log
+        with state.tail.reading(log.registration), suppress(TimeoutError):
+            page = await state.call(partial(log.read, self._place))
+            _check_lost(page)
+            self.body_iterator = _frames(state, log, page, self._seen)
             async with asyncio.timeout(FOLLOW_SECONDS + STALL_SECONDS):
                 await super().__call__(scope, receive, send)
 
 
-async def _frames(state: ServiceState, log: Log, place: Cursor, seen: str | None) -> AsyncIterator[str]:
+async def _frames(state: ServiceState, log: Log, page: MessagePage, seen: str | None) -> AsyncIterator[str]:
     tail, until, is_first = state.tail, time.monotonic() + FOLLOW_SECONDS, True
-    while not tail.is_ended:
-        page = await state.call(partial(log.read, place))
-        if page.lost or tail.is_cancelled(log.registration):
-            return  # the reader comes again, and is told
+    while not (tail.is_ended or tail.is_cancelled(log.registration) or page.lost):
         if page.messages or is_first:
             seen = _cursor(seen)
             row = {"streamNextOffset": offset_of(page.end), "streamCursor": seen}
             control = json.dumps(row | ({"upToDate": True} if page.is_last else {}), separators=(",", ":"))
             data = f"event: data\ndata:[{','.join(page.messages)}]\n\n" if page.messages else ""
             yield f"{data}event: control\ndata:{control}\n\n"  # without spaces, as the public tests look for them
-        is_first, place = False, page.end
+        is_first = False
         if (left := until - time.monotonic()) <= 0:
             return
         if page.is_last:
-            await log.wait(place, left)
+            await log.wait(page.end, left)
+        try:
+            page = await state.call(partial(log.read, page.end))
+        except Problem:
+            return  # the reader comes again, and is told

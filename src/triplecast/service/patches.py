@@ -105,8 +105,7 @@ async def read_snapshot(
 ) -> Response:
     """All that they hold, or some buckets of it, as of the last event of its log that was read, or now."""
     name = _name_of(access, owner)
-    body = await _follow(state, name, lambda log: log.snapshot(name, bucket))
-    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    body, tag = await _follow(state, name, lambda log: _tagged(log.snapshot(name, bucket)))
     headers = {"Cache-Control": "no-store", "ETag": tag, "Accept-Ranges": "bytes"}
     found = _RANGE.fullmatch(request.headers.get("range", ""))
     if found is None or int(found[1]) >= len(body) or request.headers.get("if-range", tag) != tag:
@@ -179,6 +178,11 @@ def _replace(owner: str, wanted: Replacement, log: FolderProvider) -> list[dict[
     start = len(owner) + 1
     rows = [outcome_row(each) for each in log.subscribe(owner, subscriptions, ended)]
     return [row if "error" in row else {**row, "id": str(row["id"])[start:], "matches": []} for row in rows]
+
+
+def _tagged(body: bytes) -> tuple[bytes, str]:
+    """With its entity tag: of a large body it takes a while, on a thread."""
+    return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
 def _part(patches: Iterator[bytes]) -> Response:

@@ -21,7 +21,7 @@ from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
 from triplecast.engine import Engine, Subscribed
-from triplecast.errors import InputError, TriplecastError
+from triplecast.errors import InputError, StorageFault, TriplecastError
 from triplecast.model.subscription import REPOSITORY
 from triplecast.outbox import Cursor
 from triplecast.outbox.recent_rows import WantedRows
@@ -39,6 +39,10 @@ router = APIRouter()
 MOST = 100
 """Subscriptions of one connection."""
 LEASE_SECONDS = 3600.0
+UNKNOWN_SECONDS = 60.0
+"""How long a connection is kept that has shown no token, where one is needed;"""
+UNKNOWN_CHARACTERS = 1 << 16
+"""of a longer text the token is asked before it is read: it is in a header then."""
 _DATASET = ("default-graph-uri", "named-graph-uri")
 _NONE: Mapping[str, object] = {"head": {"vars": []}, "results": {"bindings": []}}
 
@@ -82,17 +86,23 @@ class Connection:
     def __init__(self, socket: WebSocket, state: ServiceState) -> None:
         self._socket, self._state = socket, state
         self._standing: dict[str, Standing] = {}
+        self._is_known = state.settings.tokens is None
 
     async def serve(self) -> None:
-        """Until the service ends. Raises WebSocketDisconnect, and TimeoutError for a client that takes nothing."""
+        """Until the service ends. Raises WebSocketDisconnect, and TimeoutError for a client that takes nothing, or that
+        shows no token in time."""
         tail, asked = self._state.tail, asyncio.create_task(self._receive())
+        until = time.monotonic() + UNKNOWN_SECONDS
         try:
             while not tail.is_ended:
                 await self._tell()
                 readers = [(each.place, each.wanted) for each in self._standing.values()]
                 woken = asyncio.create_task(tail.wait_any(readers, LEASE_SECONDS / 4))
-                await asyncio.wait((asked, woken), return_when=asyncio.FIRST_COMPLETED)
+                left = None if self._is_known else max(0.0, until - time.monotonic())
+                await asyncio.wait((asked, woken), timeout=left, return_when=asyncio.FIRST_COMPLETED)
                 woken.cancel()
+                if left == 0:
+                    raise TimeoutError
                 if asked.done():
                     await self._send(await self._answer(asked.result()))
                     asked = asyncio.create_task(self._receive())
@@ -122,13 +132,15 @@ class Connection:
                 if row["id"] not in each.first:
                     each.sequence += 1
                     await self._send(_notification(uri, each.sequence, row["answer"], row.get("removed", _NONE)))
-            if time.monotonic() > each.renewed + LEASE_SECONDS / 2:
+            if time.monotonic() > each.renewed + LEASE_SECONDS / 3:
                 await self._renew(uri, each)
 
     async def _renew(self, uri: str, standing: Standing) -> None:
         try:
             await self._state.write(partial(self._state.engine.renew, standing.id, standing.ticket, LEASE_SECONDS))
             standing.renewed = time.monotonic()
+        except (Problem, StorageFault):
+            return  # too many wait, or the disk is full: there is time for further tries
         except InputError:
             del self._standing[uri]
             await self._send(_error(Problem(410, "the subscription has ended", uri, "subscribe again")))
@@ -153,6 +165,8 @@ class Connection:
 
     async def _answer(self, text: str) -> str:
         try:
+            if not self._is_known and len(text) > UNKNOWN_CHARACTERS:
+                self._owner(None)
             request = _read(text)
             if "subscribe" in request:
                 return await self._subscribe(request, request["subscribe"])
@@ -166,9 +180,12 @@ class Connection:
 
     async def _subscribe(self, request: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
         owner = self._owner(wanted.get("authorization") or request.get("authorization"))
+        self._is_known = True
         text, alias = wanted.get("sparql"), wanted.get("alias")
         if not isinstance(text, str) or not text:
             raise Problem(400, "the query is missing", mend='send {"subscribe": {"sparql": QUERY}}')
+        if isinstance(alias, str) and alias != alias.encode("utf-8", "replace").decode():
+            raise Problem(400, "the alias holds half a character", mend="give text that can be written as UTF-8")
         if any(wanted.get(name) for name in _DATASET):
             raise Problem(422, "a dataset cannot be chosen", mend=f"leave {' and '.join(_DATASET)} out")
         if len(self._standing) >= MOST:

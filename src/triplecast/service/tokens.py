@@ -45,6 +45,13 @@ def read_tokens(path: Path) -> Mapping[bytes, Access]:
             found[digest] = access
     if not found:
         raise InputError(f"{path} holds no token", "make one with `triplecast token`")
+    owners = {each.owner for each in found.values()}
+    for owner in sorted(map(str, owners)):
+        above, _, name = owner.rpartition("/")
+        if name and above in owners:  # who would read what the other has
+            raise InputError(
+                f"{path}: {above} may name a local repository {owner}, which is an owner too", "rename one"
+            )
     return found
 
 

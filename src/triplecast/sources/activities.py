@@ -7,6 +7,7 @@ They are read as JSON, since what names the contexts need not be at hand. Of eac
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
@@ -31,6 +32,8 @@ _ABOUT = (
 """What activities are about, and whether it is removed."""
 _ENDS = {"prev": "last", "next": "first"}
 """Where a walk begins that goes on this way."""
+_HALVES = re.compile("[\\ud800-\\udfff]")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def is_activities(body: bytes) -> bool:
@@ -50,6 +53,8 @@ def read_activities(lead: Lead, fetched: Fetched, paths: Mapping[str, str]) -> C
     list the earliest first, at the last. Raises ValueError."""
     try:
         page = json.loads(fetched.body)
+        if _SURROGATE.search(fetched.body):  # half a character could neither be stored nor said
+            page = json.loads(_HALVES.sub(" ", json.dumps(page, ensure_ascii=False)))
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if not isinstance(page, dict) or not _COLLECTIONS & {*_texts(page.get("type"))}:

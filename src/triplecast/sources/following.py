@@ -36,6 +36,9 @@ from triplecast.sqlite import SqliteFile
 
 MOST_NODES = 100_000
 """Pages of a source."""
+MOST_LEADS = 64 << 20
+"""Bytes of their addresses, and `LEAD_BYTES` of each, as often as pages lead there."""
+LEAD_BYTES = 100
 Take = Callable[[SqliteFile, KnownSource, int], Any]
 """What is to be written of a source as it is, at a time."""
 Step = Callable[[KnownSource, Take], Any]
@@ -68,6 +71,8 @@ class PageWalk:
     """The time of the latest change that walks before took, or an earlier one."""
     told: Polled
     fresh: list[float]
+    leads: int
+    """Bytes of the leads of its nodes."""
 
 
 def follow_changes(
@@ -125,7 +130,8 @@ def _begin(file: SqliteFile, source: KnownSource, now: int) -> PageWalk:
     latest = "SELECT coalesce(max(likeness), x'') FROM seen WHERE source = ? AND listed < ?"
     (horizon,) = file.ask_one(latest, (source.id, began))
     told = Polled(source.url, 0)
-    walk = PageWalk(began, bool(whole), bool(refreshed), json.loads(paths), nodes, horizon, told, [])
+    size = sum(_size(each.leads) for each in nodes.values())
+    walk = PageWalk(began, bool(whole), bool(refreshed), json.loads(paths), nodes, horizon, told, [], size)
     _note(file, source, walk)
     return walk
 
@@ -240,12 +246,20 @@ def _take_page(
 
 
 def _note_node(file: SqliteFile, source: KnownSource, lead: Lead, node: Node, walk: PageWalk) -> Node:
-    walk.nodes[lead] = node
-    if len(walk.nodes) > MOST_NODES:
+    before = walk.nodes.get(lead)
+    size = walk.leads + _size(node.leads) - (_size(before.leads) if before else 0)
+    if before is None and len(walk.nodes) >= MOST_NODES:
         raise CheckFailed(f"it has more than {MOST_NODES:,} pages")
+    if size > MOST_LEADS:
+        raise CheckFailed(f"the addresses that its pages lead to have more than {MOST_LEADS:,} bytes")
+    walk.nodes[lead], walk.leads = node, size
     row = (source.id, *lead, *node.validators, node.checked, node.final, json.dumps(node.leads))
     file.run("INSERT OR REPLACE INTO node VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [row])
     return node
+
+
+def _size(leads: Sequence[Lead]) -> int:
+    return sum(len(each.url) + LEAD_BYTES for each in leads)
 
 
 def _note(file: SqliteFile, source: KnownSource, walk: PageWalk) -> None:

@@ -72,9 +72,11 @@ def find_hub(links: Mapping[str, str], body: bytes, address: str) -> FoundHub | 
     if not links.get("hub"):
         return None
     try:
-        return FoundHub(urljoin(address, links["hub"]), urljoin(address, links.get("self") or address))
-    except ValueError:
+        found = FoundHub(urljoin(address, links["hub"]), urljoin(address, links.get("self") or address))
+        "".join(found).encode()
+    except ValueError:  # no address, or half a character in it
         return None
+    return found
 
 
 def _links_of(body: bytes) -> dict[str, str]:
@@ -166,6 +168,9 @@ class Subscriber:
     def verify(self, token: str, form: Mapping[str, str], now: int) -> str | None:
         """What to answer a hub that asks whether its row is meant (section 5.3); None for no."""
         mode = form.get("hub.mode")
+        with closing(self._sources.following()) as file:
+            if not _rows(file, "token = ?", token):
+                return None  # who guesses keeps nobody from writing
         with self._sources.writing() as file:
             rows = _rows(file, "token = ? AND topic = ?", token, form.get("hub.topic", ""))
             if not rows or (mode == "unsubscribe") != bool(rows[0].leaving):

@@ -88,3 +88,23 @@ def test_an_address_gives_what_a_folder_gives(tmp_path: Path, bucket: Bucket, mo
 def test_an_address_that_cannot_be_listed_is_named(bucket: Bucket) -> None:
     with pytest.raises(InputError, match="s3://nowhere/in cannot be used: there is no nowhere"):
         ObjectInbox(bucket.address("in").replace("bucket", "nowhere"))
+
+
+def test_names_that_no_folder_could_have_together_are_read(tmp_path: Path, bucket: Bucket) -> None:
+    """An object may be named as what others are below; and longer, in bytes, than a file's name."""
+    text = b"<urn:s> <urn:p> 1 ."
+    for name in ("a.ttl", "a.ttl/b.ttl", "\U0001f600" * 150 + ".ttl"):
+        bucket.put(f"odd/{name}", text)
+    with Parser() as parser:
+        remote = Taking(ObjectInbox(bucket.address("odd")), tmp_path, parser)
+        remote.take()
+        assert len(remote.found()[0]) == 3  # type: ignore[arg-type]
+        remote.journal.close()
+
+
+@pytest.mark.parametrize("secret", ["top secret", "top/secret", "top?secret", "top%secret"])
+def test_a_secret_in_an_address_that_cannot_be_read_is_not_repeated(secret: str) -> None:
+    with pytest.raises(InputError) as refused:
+        ObjectInbox(f"s3://AKIA:{secret}@bucket/in")
+    assert "secret" not in str(refused.value)
+    assert "top" not in str(refused.value)

@@ -50,6 +50,16 @@ def test_a_line_that_is_no_token_is_named(tmp_path: Path, line: str) -> None:
         read_tokens(path)
 
 
+def test_no_owner_is_what_another_may_name_a_local_repository(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    for owner in ("ada/x", "bob", "ada/"):
+        add_token(path, owner, ["read"])
+    assert len(read_tokens(path)) == 3
+    add_token(path, "ada", ["read"])
+    with pytest.raises(InputError, match="ada may name a local repository ada/x"):
+        read_tokens(path)
+
+
 def test_scopes_open_what_they_say_and_nothing_else(engine: Engine, tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     tokens = {scope: add_token(path, f"of {scope}", [scope]) for scope in ("publish", "subscribe", "read", "admin")}

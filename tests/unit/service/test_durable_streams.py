@@ -291,10 +291,11 @@ def test_what_is_gone_is_said(tmp_path: Path) -> None:
         for offset in ("0000000000000001_1", "0000000000000003_9", "0000000000000099_1"):
             gone = client.get(f"/subscriptions/a/stream?offset={offset}")
             assert gone.status_code == 410, offset
+            assert client.get(f"/subscriptions/a/stream?offset={offset}&live=sse").status_code == 410, offset
             assert client.get(f"/subscriptions/a/stream?offset={gone.json()['offset']}").status_code == 200
         assert [each["sequence"] for each in client.get("/subscriptions/a/stream").json()] == [3, 4]
         for offset in ("0000000000000002_1", "0000000000000099_1"):
-            for way in ("", "&live=long-poll"):
+            for way in ("", "&live=long-poll", "&live=sse"):
                 assert client.get(f"/documents/stream?offset={offset}{way}").status_code == 410
 
 

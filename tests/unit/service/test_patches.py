@@ -190,6 +190,9 @@ def test_a_service_that_is_another_is_named(tmp_path: Path) -> None:
     client = LogClient(BASE, transport=httpx.MockTransport(answer))
     with pytest.raises(StorageFault, match="see whether a Triplecast"):
         HttpProvider(BASE, client=client).position()
+    deep = LogClient(BASE, transport=httpx.MockTransport(lambda _: httpx.Response(200, content=b"[" * 100_000)))
+    with pytest.raises(StorageFault, match="see whether a Triplecast"):
+        HttpProvider(BASE, client=deep).position()
     refusing = LogClient(BASE, transport=httpx.MockTransport(lambda _: httpx.Response(503)), sleep=lambda _: None)
     with pytest.raises(ServiceRefused):
         HttpProvider(BASE, client=refusing).position()

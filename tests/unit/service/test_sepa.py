@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from websockets.sync.client import ClientConnection, connect
 from tests.unit.service.conftest import service_of
 from tests.unit.service.served import served
 from triplecast import Engine
+from triplecast.errors import StorageFault
 from triplecast.registry.listing import LiveSubscription
 from triplecast.results import term_json
 from triplecast.service import sepa
@@ -185,6 +187,8 @@ REFUSED: tuple[tuple[object, int, str], ...] = (
     ({"subscribe": {"sparql": "SELEC"}}, 400, "SELECT"),
     ({"subscribe": {"sparql": "SELECT * { SERVICE <urn:x> { ?s ?p ?o } }"}}, 422, "SERVICE"),
     ({"subscribe": {"sparql": TITLES, "default-graph-uri": ["urn:g"]}}, 422, "dataset"),
+    ({"subscribe": {"sparql": TITLES, "alias": "\ud800"}}, 400, "half a character"),
+    ({"subscribe": {"sparql": "SELECT * { ?s dct:title '\ud800' }"}}, 400, "half a character"),
     ({"unsubscribe": {"spuid": "urn:x"}}, 404, "no such subscription"),
     ({"unsubscribe": {"spuid": ["x"]}}, 404, "no such subscription"),
     ({"query": {}}, 400, "unknown"),
@@ -223,6 +227,8 @@ def test_a_token_is_needed_where_the_service_has_tokens(engine: Engine) -> None:
         for authorization, code in ((None, 401), ("Bearer none", 401), ("Bearer pub", 403), (7, 401)):
             asked = {"subscribe": {"sparql": TITLES, "authorization": authorization}}
             assert ask(socket, asked)["error"]["code"] == code
+        long = {"subscribe": {"sparql": TITLES + 70_000 * " ", "authorization": "Bearer ada"}}
+        assert ask(socket, 70_000 * "[")["error"]["code"] == ask(socket, long)["error"]["code"] == 401
         assert subscribe(socket, authorization="Bearer ada")["sequence"] == 0
         (made,) = live(engine)
         assert (made.owner, made.scope) == ("ada", "repository")
@@ -230,7 +236,47 @@ def test_a_token_is_needed_where_the_service_has_tokens(engine: Engine) -> None:
         older = ask(socket, {"subscribe": {"sparql": TITLES}, "authorization": "ada"})
         assert older["notification"]["sequence"] == 0, "as sepy sends it"
         with client.websocket_connect(DOOR, headers={"Authorization": "Bearer ada"}) as other:
-            assert subscribe(other)["sequence"] == 0
+            assert ask(other, long)["notification"]["sequence"] == 0
+
+
+def test_who_shows_no_token_keeps_no_connection(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is one of the streams that there may be."""
+    monkeypatch.setattr(sepa, "UNKNOWN_SECONDS", 0.5)
+    tokens = {hash_token("ada"): Access("ada", frozenset({"subscribe"}))}
+    with served(engine, tokens=tokens) as address:
+        door = address.replace("http", "ws") + "/subscribe"
+        with connect(door) as stranger, connect(door, additional_headers={"Authorization": "Bearer ada"}) as known:
+            for each in (stranger, known):
+                each.send(json.dumps({"subscribe": {"sparql": "SELEC"}}))
+                assert "error" in _receive(each)
+            with suppress(ConnectionClosed):
+                for _ in range(10_000):
+                    stranger.send(json.dumps({"subscribe": {"sparql": TITLES}}))
+                    assert _receive(stranger)["error"]["code"] == 401
+                    time.sleep(0.01)
+            with pytest.raises(ConnectionClosed):
+                stranger.recv()
+            known.send(json.dumps({"subscribe": {"sparql": TITLES}}))
+            assert _receive(known)["notification"]["sequence"] == 0
+
+
+def test_a_renewal_that_fails_is_tried_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    renew, faults = engine.renew, [StorageFault("journal", "the disk is full", "make room")]
+
+    def fail_first(*arguments: Any) -> Any:
+        if faults:
+            raise faults.pop()
+        return renew(*arguments)
+
+    monkeypatch.setattr(sepa, "LEASE_SECONDS", 4.0)
+    monkeypatch.setattr(engine, "renew", fail_first)
+    with service_of(engine) as client, client.websocket_connect(DOOR) as socket:
+        subscribe(socket)
+        (made,) = live(engine)
+        until = time.monotonic() + 20
+        while faults or live(engine)[0].expires == made.expires:
+            assert time.monotonic() < until
+            time.sleep(0.05)
 
 
 def test_another_sites_page_is_refused(client: TestClient) -> None:

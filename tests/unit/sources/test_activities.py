@@ -229,3 +229,31 @@ def test_times_of_any_form_and_zone() -> None:
     found = read_activities(Lead("urn:x"), fetched, {}).changes
     assert len({each.order for each in found[3:]}) == 1
     assert {each.order for each in found[:3]} == {b""}
+
+
+HALVES = (
+    {"type": "Refresh", "id": "\ud800"},
+    {"type": "Create", "object": {"id": "https://e.org/\ud800", "type": "x", "p": 1}},
+    {
+        "type": "Create",
+        "object": {"id": "https://e.org/x", "seeAlso": {"id": "https://e.org/\udfff", "format": "text/turtle"}},
+    },
+)
+
+
+@pytest.mark.parametrize("odd", HALVES)
+def test_half_a_character_ends_no_polling(tmp_path: Path, odd: object) -> None:
+    """It could neither be stored nor said: what a server sends silences no other source."""
+    fine = {
+        "type": "Create",
+        "object": {"id": "https://e.org/a", "type": "x", "http://purl.org/dc/elements/1.1/title": "A \U0001f600"},
+    }
+    text = json.dumps(
+        {"@context": "https://www.w3.org/ns/activitystreams", "type": "OrderedCollection", "orderedItems": [odd, fine]}
+    )
+    with world(tmp_path, TITLES) as w:
+        w.add("/all")
+        w.server.pages["/all"] = Said(text, headers={"Content-Type": "application/json"})
+        polled = w.poll("/all")
+        assert (polled.failed, polled.new) == (False, 1)
+        assert w.engine.query("ASK { ?a ?p 'A \U0001f600' }")

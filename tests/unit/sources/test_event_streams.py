@@ -161,3 +161,21 @@ def test_pages_in_a_circle_and_validators(tmp_path: Path) -> None:
         w.server.pages["/p1"] = page(leads={"/ldes": 1, "/p1": 2})
         assert [w.poll("/ldes").new for _ in range(3)] == [1, 0, 0]
         assert w.told() == ["A1"]
+
+
+def test_pages_that_all_lead_to_all_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page by itself is short enough: together they are not, and what was taken stays."""
+    leads = {f"/p{each}": None for each in range(30)}
+    monkeypatch.setattr(following, "MOST_LEADS", 3 * sum(len(f"http://127.0.0.1:65535{each}") + 100 for each in leads))
+    with world(tmp_path, TITLES) as w:
+        w.add("/ldes")
+        w.server.pages["/ldes"] = page(member("a", 1, "A1"), leads=leads, stream=True)
+        w.server.pages |= {each: page(leads=leads) for each in leads}
+        polled = w.poll("/ldes")
+        assert polled.failed
+        assert "lead to" in polled.error
+        assert w.told() == ["A1"]
+        w.server.pages |= {each: page() for each in leads}
+        assert not w.poll("/ldes").failed
+        w.wait(1)
+        assert not w.poll("/ldes").failed, "what a page led to before counts no more"

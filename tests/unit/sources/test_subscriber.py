@@ -132,6 +132,7 @@ HEADER = {"hub": "https://e.org/h2", "self": "https://e.org/s2"}
         ({}, RSS.format('<a:link rel="hub" href="/h"/><a:link rel="self" type="x" href="/s"/>'), ("/h", "/s")),
         ({}, RSS.format(""), None),
         ({}, '{"version": "x", "feed_url": "/s", ' + HUBS, ("/h", "/s")),
+        ({}, '{"hubs": [{"type": "WebSub", "url": "/\\ud800"}]}', None),
         ({}, '{"hubs": [7]}', None), ({}, '{"hubs": 7}', None), ({}, "{", None),
         (HEADER, ATOM.format('<link rel="hub" href="/h"/>'), ("/h2", "/s2")),
         ({"hub": "https://e.org/h2"}, "", ("/h2", "/f")), ({"self": "https://e.org/s"}, "", None),
@@ -317,3 +318,9 @@ def test_without_an_address_no_hub_is_subscribed_to(tmp_path: Path) -> None:
         w.poll("/feed")
         assert w.poller.subscriber is None
         assert not w.poller.receive("x", "", b"", None)
+
+
+def test_who_guesses_a_callback_waits_for_no_writer(tmp_path: Path) -> None:
+    """Nor has it anything written: no token is asked of who calls back."""
+    with subscribed(tmp_path) as s, s.poller.sources.writing():
+        assert s.verify("guess", mode="subscribe", topic="https://e.org/f") is None
