@@ -83,16 +83,18 @@ class Replica:
         return max(0, self.provider.position() - self.position)
 
     def sync(self) -> int:
-        """Take what the provider has recorded meanwhile, and match it; return the position reached.
+        """Take what the provider had recorded and told when this began, and match it; return the position reached.
 
         What was taken before is passed over. Raises `StorageFault` where the log does not go on from here: what was
         taken until then stays."""
         with self._lock:
+            wanted = self.provider.position()
             while True:
                 position = self._journal.head()
                 self._take_from(position)
-                if self._journal.head() == position:
-                    return position
+                reached = self._journal.head()
+                if reached == position or min(reached, self._outbox.settled_upto()) >= wanted:
+                    return reached
 
     def _take_from(self, position: int) -> None:
         """Take the log from a position on, as far as it comes."""

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rdflib
@@ -252,3 +253,22 @@ def test_a_local_repository_gives_up_what_a_provider_without_records_does_not_ha
         with Engine.open(tmp_path / "replica") as engine:
             engine.publish(f'<{E}n> <http://purl.org/dc/terms/title> "N" .', "text/turtle", f"{E}n")
             assert repository.sync() > 0
+
+
+def test_a_sync_ends_beside_a_writer_that_does_not(
+    tmp_path: Path, provider: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Replica.open(tmp_path / "replica", provider) as replica:
+        take, passes = replica.provider.records, 0
+
+        def records(*given: Any) -> Iterator[bytes]:
+            nonlocal passes
+            passes += 1
+            assert passes < 20
+            provider.publish(f"<{E}x> <urn:p> {passes} .", "text/turtle", f"{E}x")
+            return take(*given)
+
+        monkeypatch.setattr(replica.provider, "records", records)
+        wanted = replica.provider.position()
+        assert replica.sync() >= wanted
+        assert replica.engine.notifications() != []
