@@ -244,9 +244,9 @@ def test_many_subscriptions_are_registered_beside_those_that_cannot_be() -> None
         )
         assert [type(answer).__name__ for answer in answers] == [
             "Subscribed",
-            "InputError",
+            "IdInUse",
             "QuerySyntaxError",
-            "InputError",
+            "IdInUse",
             "QueryRefused",
             "InputError",
             "InputError",

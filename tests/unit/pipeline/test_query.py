@@ -25,7 +25,7 @@ def fail(*_: object, **named: object) -> NoReturn:
     raise OSError("no JVM")
 
 
-NO_SPARK = SimpleNamespace(sparkContext=SimpleNamespace(setJobGroup=fail))
+NO_SPARK = SimpleNamespace(sparkContext=SimpleNamespace(parallelize=fail))
 
 
 class Failing(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.feed_server import Said, rss, serve_feeds
 from tests.unit.journal.journal_samples import run_and_crash
-from tests.unit.sources.test_event_streams import member, page
+from tests.unit.sources.test_event_stream_sources import member, page
 from triplecast import Engine
 from triplecast.crash_points import POINTS
 from triplecast.sources import NewSource, SourceList
