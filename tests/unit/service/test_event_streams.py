@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -119,7 +120,7 @@ def test_documents_are_gathered_once_and_are_what_the_service_has(
             for each in follows.members.values()
         ]
         assert sum(map(len, blank)) == len(set[object]().union(*blank)), "those of a version are its own"
-        times = [str(each.values("published")[0]) for each in follows.members.values()]
+        times = [datetime.fromisoformat(each.values("published")[0].value) for each in follows.members.values()]  # type: ignore[attr-defined]
         assert times == sorted(times)
         assert len(follows.immutable) > 3
         for address, kept in follows.immutable.items():
