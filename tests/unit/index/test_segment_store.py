@@ -93,7 +93,9 @@ class ListedSegments:
         self._segments = {name: segment for name, segment in self._segments.items() if name in named}
 
 
-def match_range(journal: JournalFile | ListedJournal, store: SegmentStore, after: int, upto: int) -> list[tuple[int, int, bytes]]:
+def match_range(
+    journal: JournalFile | ListedJournal, store: SegmentStore, after: int, upto: int
+) -> list[tuple[int, int, bytes]]:
     """A worker's part."""
     latest = store.latest()
     assert latest is not None
