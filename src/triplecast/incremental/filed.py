@@ -183,7 +183,7 @@ class FiledQueries:
             plain += found.plain
             for event, each in found.events.items():
                 concerned[event] = each.freeze()
-        if not apart:
+        if not apart or any(each.unsure for each in concerned):
             for answers in (each.answers() for each in plain):
                 for place, (event, registration) in enumerate(zip(answers.events, answers.keys, strict=True)):
                     if concerned[event] is NOT_CONCERNED:

@@ -63,6 +63,12 @@ class JournalFile(Records):
         """Return a follower of the journal in `folder`, which need not exist yet. It takes no lock."""
         return JournalFile(SqliteFile.follower(Path(folder) / DATABASE, JOURNAL))
 
+    @property
+    def folder(self) -> Path | None:
+        """Where the file is; None in memory."""
+        path = Path(self.where)
+        return path.parent if path.is_absolute() else None
+
     # ---- the registry -----------------------------------------------------------------------------------------------
 
     def registry_changes(self, after: int, upto: int) -> RegistryChanges:
