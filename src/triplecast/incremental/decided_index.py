@@ -134,6 +134,7 @@ class DecidedIndex(Generic[Key]):
         number = self._numbers.pop(key)
         del self._keys[number]
         self._written.pop(number, None)
+        self._plain[number] = NONE
         if self._coming.pop(number, None) is None:
             self._ended.append(number)
 
