@@ -120,7 +120,7 @@ def write_rows(
 
 
 @borrowing
-def _take_marked(work: Work, publication: int, written: tuple[I32, I32, I32], filled: int) -> int:
+def _take_marked(work: Work, publication: Integer, written: tuple[I32, I32 | I64, I32], filled: int) -> int:
     """Write the marked members as rows of a publication, in order, and clear their marks; return how many rows there
     are in all."""
     for line in range(len(work.lines)):
@@ -149,16 +149,17 @@ def merge_rows(lengths: Sequence[int], publication: I32, registration: I64, shee
     span = int(registration.max()) - base + 1 if count else 0
     if not 0 < span <= SPARSEST * count:
         return None
-    starts = np.cumsum([0, *lengths])
-    merged = _merge_marked(publication, (registration - base).astype(np.int32), sheet, starts, make_work(span, 0))
-    return (merged[0], merged[1].astype(np.int64) + base, merged[2]) if len(merged[0]) == count else None
+    merged = _merge_marked(publication, registration, sheet, np.cumsum([0, *lengths]), base, make_work(span, 0))
+    return merged if len(merged[0]) == count else None
 
 
 @njit
-def _merge_marked(publication: I32, member: I32, sheet: I32, starts: I64, work: Work) -> tuple[I32, I32, I32]:
+def _merge_marked(
+    publication: I32, registration: I64, sheet: I32, starts: I64, base: int, work: Work
+) -> tuple[I32, I64, I32]:
     """What was merged until the parts prove to be out of order."""
     count, filled, last = len(publication), 0, np.int32(-1)
-    written = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
+    written = np.empty(count, np.int32), np.empty(count, np.int64), np.empty(count, np.int32)
     at = starts[:-1].copy()
     while True:
         of, found = np.int32(0), False
@@ -167,13 +168,16 @@ def _merge_marked(publication: I32, member: I32, sheet: I32, starts: I64, work: 
                 of, found = publication[at[part]], True
         if not found or of <= last:
             return written[0][:filled], written[1][:filled], written[2][:filled]
+        before = filled
         for part in range(len(at)):
             row = at[part]
             while row < starts[part + 1] and publication[row] == of:
-                _mark(work, member[row], sheet[row])
+                _mark(work, registration[row] - base, sheet[row])
                 row += 1
             at[part] = row
         filled = _take_marked(work, of, written, filled)
+        for row in range(before, filled):
+            written[1][row] += base
         last = of
 
 
@@ -364,6 +368,6 @@ def warm_up() -> None:
     json, _ = render_sheets(sheets, empty_answers(), empty_terms(), limits)
     write_rows(sheets, empty_answers(), empty_terms(), limits, runs, none, make_work(0, 0))
     gather(json, wide, wide, json, wide)
-    _merge_marked(none, none, none, np.zeros(1, np.int64), make_work(0, 0))
+    _merge_marked(none, wide, none, np.zeros(1, np.int64), 0, make_work(0, 0))
     write_ids(RowIds(json, json, np.zeros(1, np.int64), wide, wide, np.zeros(0, np.uint8)))
     digest_rows(np.zeros(2, np.int64), RowColumns(wide, np.zeros(0, np.uint8), none, np.zeros(1, np.int64), json))
