@@ -27,16 +27,20 @@ Door = Client | Engine
 """Both take the same calls."""
 
 
-def begin(door: Door) -> None:
+def begin(door: Door) -> dict[str, str]:
+    """Return the tickets."""
+    tickets = {}
     for name, text in QUERIES.items():
-        door.subscribe(text, id=name, notify="changed" if name == "window.rq" else "every")
+        notify = "changed" if name == "window.rq" else "every"
+        tickets[name] = door.subscribe(text, id=name, notify=notify).ticket
     for name, text in STANDING.items():
         door.subscribe(text, id=name, scope="repository")
     publish(door, 0)
+    return tickets
 
 
-def go_on(door: Door) -> None:
-    door.unsubscribe("joined.rq")
+def go_on(door: Door, tickets: dict[str, str]) -> None:
+    door.unsubscribe("joined.rq", tickets["joined.rq"])
     publish(door, 1)
     door.remove("http://e/graph/3")
 
@@ -64,9 +68,9 @@ def told(client: Client, since: int, upto: int) -> list[str]:
 
 def test_rows_and_order_are_those_of_an_engine(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "engine") as engine:
-        begin(engine)
+        tickets = begin(engine)
         first = len(list(engine.notifications()))
-        go_on(engine)
+        go_on(engine, tickets)
         end(engine)
         ids = [each.id for each in engine.notifications()]
         publish(engine, 3)
@@ -74,9 +78,9 @@ def test_rows_and_order_are_those_of_an_engine(tmp_path: Path) -> None:
 
     served = Served(tmp_path / "folder", *SPARK)
     with Client(served.url) as client:
-        begin(client)
+        tickets = begin(client)
         assert told(client, 0, first) == ids[:first]
-        go_on(client)
+        go_on(client, tickets)
         assert not client.publish(document(1, 2), "text/turtle", "http://e/graph/1").matched  # unchanged
     served.end(signal.SIGKILL)
 
