@@ -88,8 +88,9 @@ def test_rows_and_order_are_those_of_an_engine(tmp_path: Path) -> None:
     with Client(served.url) as client:
         end(client)
         assert told(client, first, len(ids)) == ids[first:]
-    (java,) = children(served.process.pid, "java")
-    os.kill(java, signal.SIGKILL)
+        (java,) = children(served.process.pid, "java")
+        os.kill(java, signal.SIGKILL)
+        client.publish(document(0, 3), "text/turtle", "http://e/graph/0")
     assert served.process.wait(PATIENCE) == 2, served.lines[-5:]
     assert "start again" in served.lines[-1]
 

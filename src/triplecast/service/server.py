@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import resource
 import signal
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,12 +101,23 @@ class ServiceServer(uvicorn.Server):
         super().__init__(config)
         self._app, self._spark = app, spark
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        _notify_systemd(os.environ.get("NOTIFY_SOCKET", ""))
+
     async def on_tick(self, counter: int) -> bool:
         return await super().on_tick(counter) or (self._spark is not None and self._spark.has_ended)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.service.finish_streams()
         await super().shutdown(sockets)
+
+
+def _notify_systemd(address: str) -> None:
+    """Say that the service is up, where systemd wants to know (sd_notify(3))."""
+    if address:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told, suppress(OSError):
+            told.sendto(b"READY=1", address.replace("@", "\0", 1) if address[0] == "@" else address)
 
 
 def _allow_files() -> None:
