@@ -23,7 +23,7 @@ from triplecast.errors import InputError
 from triplecast.registry.control import ControlServer
 from triplecast.service.app import create_app
 from triplecast.service.guard import LOG
-from triplecast.service.handover import HandoverProtocol
+from triplecast.service.handover import HandoverProtocol, StrangersSocket
 from triplecast.service.settings import STREAMS, ServiceSettings
 from triplecast.service.websub import open_hub, websub_way
 
@@ -81,7 +81,7 @@ class ServiceServer(uvicorn.Server):
     """Its connections are given to streams; it ends these before it waits for requests that are under way."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
-        config.http = HandoverProtocol
+        config.http, config.ws = HandoverProtocol, StrangersSocket
         super().__init__(config)
         self._app = app
 

@@ -28,7 +28,7 @@ from triplecast.sources.changes import (
     sift_changes,
 )
 from triplecast.sources.crawling import GONE, MOST_PAGES, NOT_MODIFIED, Crawler
-from triplecast.sources.fetching import SERVER_BUSY, CheckFailed, Fetched
+from triplecast.sources.fetching import CheckFailed, Fetched
 from triplecast.sources.late import (
     LateObject,
     ObjectsFetched,
@@ -49,9 +49,10 @@ MOST_NODES = 100_000
 MOST_LEADS = 64 << 20
 """Bytes of their addresses, and `LEAD_BYTES` of each, as often as pages lead there."""
 LEAD_BYTES = 100
-PAGE_TRIES = 3
-"""Checks in a row that wait for a server that gives no page; then the walk goes on without that."""
-_NOTHING = SourceChange("", "", b"", b"")
+PAGE_TRIES = 5
+"""Checks in a row that wait for a page that cannot be had; then the walk goes on without it."""
+MISSED = -1
+"""When a page was checked that was left out when it was to be taken last."""
 Take = Callable[[SqliteFile, KnownSource, int], Any]
 """What is to be written of a source as it is, at a time."""
 Step = Callable[[KnownSource, Take], Any]
@@ -63,7 +64,7 @@ class Node(NamedTuple):
 
     validators: Validators
     checked: int
-    """By the walk that began then."""
+    """By the walk that began then, or `MISSED`."""
     final: bool
     leads: tuple[Lead, ...]
 
@@ -163,40 +164,49 @@ def _ask(
     sources: SourceList, crawler: Crawler, source: KnownSource, lead: Lead, walk: PageWalk, now: Callable[[], int]
 ) -> Take:
     """Fetch a page, with what it only names; what is to be done to take it."""
-    known, host = walk.nodes.get(lead), urlsplit(lead.url).netloc.lower()
-    if host in walk.silent and host != source.host:
-        return partial(_leave_out, f"{shortened(lead.url, 200)}: {walk.silent[host].reason}", known, walk)
+    known = walk.nodes.get(lead)
+    if (silent := walk.silent.get(urlsplit(lead.url).netloc.lower())) is not None and _is_missed(known):
+        return partial(_leave_out, lead, silent.reason, walk)
     try:
         fetched = crawler.ask(lead.url, known.validators if known else Validators(), now())
-    except (CheckFailed, EgressRefused, EgressFailed) as fault:
-        if lead.url == source.location:
-            raise
-        status, retry = (fault.status, fault.retry_seconds) if isinstance(fault, CheckFailed) else (0, None)
-        said = f"{shortened(lead.url, 200)}: {fault.reason}"
-        if known is not None and status in (404, GONE):  # others may be gone too: all are asked again
-            with sources.writing() as file:
-                for table in ("walk", "node"):
-                    file.run(f"DELETE FROM {table} WHERE source = ?", [(source.id,)])
-            raise CheckFailed(said, 0 if status == GONE else status, retry) from None
-        if isinstance(fault, EgressFailed) or status in SERVER_BUSY:
-            if host == source.host and source.failures < PAGE_TRIES:
-                raise fault if isinstance(fault, EgressFailed) else CheckFailed(said, status, retry) from None
-            walk.silent.setdefault(host, LateObject(_NOTHING, fault.reason, retry))
-        return partial(_leave_out, said, known, walk)
-    if fetched.status == NOT_MODIFIED and known is not None:
-        leads = () if lead.way and walk.whole else known.leads
-        same = known._replace(checked=walk.began, leads=leads)
-        return lambda file, there, _: _note_node(file, there, lead, same, walk)
-    try:
+        if fetched.status == NOT_MODIFIED and known is not None:
+            leads = () if lead.way and walk.whole else known.leads
+            same = known._replace(checked=walk.began, leads=leads)
+            return lambda file, there, _: _note_node(file, there, lead, same, walk)
         page = _read_page(crawler, source, lead, fetched, walk)
-    except (DocumentRejected, ValueError) as error:
-        said = f"{shortened(lead.url, 200)}: {error}"
-        if lead.url == source.location:
-            raise CheckFailed(said) from error
-        return partial(_leave_out, said, known, walk)
+    except (CheckFailed, EgressRefused, EgressFailed, DocumentRejected, ValueError) as fault:
+        return _do_without(sources, source, lead, walk, fault)
     with closing(sources.following()) as file:
         sifted = sift_changes(file, source, page.changes, walk.began, walk.horizon, walk.whole, walk.refreshed)
     return partial(_take_page, page, sifted, fetch_objects(crawler, sifted.due, walk.silent, now()), walk)
+
+
+def _do_without(sources: SourceList, source: KnownSource, lead: Lead, walk: PageWalk, fault: Exception) -> Take:
+    """What is to be done without a page. Raises what `follow_changes` does while it is waited for: versions on it may
+    come before those on others."""
+    is_failure = isinstance(fault, CheckFailed | EgressRefused | EgressFailed)
+    if lead.url == source.location and is_failure:
+        raise fault
+    status, retry = (fault.status, fault.retry_seconds) if isinstance(fault, CheckFailed) else (0, None)
+    reason = fault.reason if isinstance(fault, CheckFailed | EgressRefused | EgressFailed) else str(fault)
+    failed = CheckFailed(f"{shortened(lead.url, 200)}: {reason}", 0 if status == GONE else status, retry)
+    known = walk.nodes.get(lead)
+    if known is not None and not _is_missed(known) and status in (404, GONE):  # others may be gone too
+        with sources.writing() as file:
+            for table in ("walk", "node"):
+                file.run(f"DELETE FROM {table} WHERE source = ?", [(source.id,)])
+        raise failed
+    is_waited_for = source.failures < PAGE_TRIES and not isinstance(fault, EgressRefused) and not _is_missed(known)
+    if is_waited_for or lead.url == source.location:
+        raise failed
+    if isinstance(fault, EgressFailed):
+        nothing = SourceChange("", "", b"", b"")
+        walk.silent[urlsplit(lead.url).netloc.lower()] = LateObject(nothing, reason, None)
+    return partial(_leave_out, lead, reason, walk)
+
+
+def _is_missed(node: Node | None) -> bool:
+    return node is not None and node.checked == MISSED
 
 
 def _read_page(crawler: Crawler, source: KnownSource, lead: Lead, fetched: Fetched, walk: PageWalk) -> ChangePage:
@@ -279,11 +289,13 @@ def _take_objects(
     )
 
 
-def _leave_out(said: str, known: Node | None, walk: PageWalk, file: SqliteFile, source: KnownSource, now: int) -> Node:
-    """Go on without a page, to where it led before; the next walk asks for it again."""
+def _leave_out(lead: Lead, reason: str, walk: PageWalk, file: SqliteFile, source: KnownSource, now: int) -> Node:
+    """Go on without a page, to where it led before; the next walk asks for it again, and waits no more."""
     walk.is_lacking = True
-    walk.told = replace(walk.told, error=walk.told.error or shortened(f"left out: {said}", 1000))
-    return known or Node(Validators(), 0, False, ())
+    said = shortened(f"left out: {shortened(lead.url, 200)}: {reason}", 1000)
+    walk.told = replace(walk.told, error=walk.told.error or said)
+    known = walk.nodes.get(lead) or Node(Validators(), MISSED, False, ())
+    return _note_node(file, source, lead, known._replace(checked=MISSED), walk)
 
 
 def _note_node(file: SqliteFile, source: KnownSource, lead: Lead, node: Node, walk: PageWalk) -> Node:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.feed_server import Said
 from tests.unit.sources.source_samples import DAY, World, world
-from triplecast.sources import Polled, late
+from triplecast.sources import Polled, following, late
 from triplecast.sources.activities import is_activities, read_activities
 from triplecast.sources.changes import Lead
 from triplecast.sources.fetching import Fetched
@@ -259,10 +259,12 @@ def test_a_first_walk_that_met_a_page_that_was_gone_goes_to_the_end_later(tmp_pa
             stream.tell("Create", f"t{day}", day, f"t{day}")
         there = w.server.pages["/page0"]
         w.server.pages["/page0"] = Said("", 404)
-        assert "left out: " in w.poll("/all").error
+        polled = [w.poll("/all") for _ in range(following.PAGE_TRIES + 1)]
+        assert "left out: " in polled[-1].error
         assert titles(w) == ["t4", "t5", "t6", "t7"]
+        stream.tell("Create", "t8", 8, "t8")
         w.server.pages["/page0"] = there
-        assert (w.poll("/all").new, titles(w)) == (3, [f"t{day}" for day in range(1, 8)])
+        assert (w.poll("/all").new, titles(w)) == (4, [f"t{day}" for day in range(1, 9)])
 
 
 def test_a_source_that_was_a_document_stays_one(tmp_path: Path) -> None:
