@@ -8,7 +8,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
@@ -37,6 +37,7 @@ from triplecast.service import (
     websub,
 )
 from triplecast.service.guard import Guard
+from triplecast.service.parameters import check_parameters
 from triplecast.service.problems import Problem
 from triplecast.service.settings import ServiceSettings
 from triplecast.service.state import ServiceState
@@ -78,6 +79,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        dependencies=[Depends(check_parameters)],
     )
     app.state.service = state
     for router in ROUTERS:
