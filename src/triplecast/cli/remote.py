@@ -33,13 +33,13 @@ _REGISTERED = ("id", "registration", "ticket", "cost", "warnings", "expires")
 
 @contextmanager
 def open_client(arguments: argparse.Namespace) -> Iterator[Client]:
-    """The client of the service that `--url` names. Raises `EgressFailed` in the block where it cannot be reached."""
+    """The client of the service that `--url` names."""
     try:
         from triplecast.client import Client
-        from triplecast.client.calls import answering, own_token
+        from triplecast.client.calls import own_token
     except ImportError:
         raise InputError("--url needs httpx", how_to_install("client")) from None
-    with answering(arguments.folder), Client(arguments.folder, own_token(arguments.token)) as client:
+    with Client(arguments.folder, own_token(arguments.token)) as client:
         yield client
 
 

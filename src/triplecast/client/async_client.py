@@ -10,9 +10,10 @@ import httpx
 
 from triplecast.client import calls
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
-from triplecast.client.calls import Lease, Reading, ServiceCall
+from triplecast.client.calls import Answer, Lease, Reading, ServiceCall, answering
+from triplecast.client.connection import AnswerReader, settings_of
 from triplecast.client.following import Follower
-from triplecast.errors import ServiceRefused
+from triplecast.errors import EgressFailed, ServiceRefused
 
 _Answer = TypeVar("_Answer")
 
@@ -28,8 +29,9 @@ class AsyncClient:
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, transport=transport)
+        self._url = url
+        with answering(url):
+            self._http = httpx.AsyncClient(**settings_of(url, token, timeout), transport=transport)
         self._sleep = sleep
 
     async def close(self) -> None:
@@ -73,7 +75,7 @@ class AsyncClient:
                 yield each
 
     async def query(self, text: str) -> RemoteAnswer:
-        return await self._ask(calls.query(text))
+        return await self._ask(calls.query(text, calls.remote_answer))
 
     async def notifications(
         self,
@@ -101,15 +103,25 @@ class AsyncClient:
             error: Exception | None = None
             try:
                 call, timeout = follower.connect(self._http.timeout)
-                async with self._http.stream(**call.sent, timeout=timeout) as response:
-                    if response.is_error:
-                        await response.aread()
-                    async for received in call.answer(response).aiter_bytes():
-                        for each in follower.read(received):
-                            yield each
-            except (httpx.TransportError, ServiceRefused) as found:
+                with answering(self._url):
+                    async with self._http.stream(**call.sent, timeout=timeout) as response:
+                        if not response.is_success:
+                            call.answer(await _read(response))
+                        async for received in response.aiter_bytes():
+                            for each in follower.read(received):
+                                yield each
+            except (EgressFailed, ServiceRefused) as found:
                 error = found
             await self._sleep(follower.pause(error))
 
     async def _ask(self, call: ServiceCall[_Answer]) -> _Answer:
-        return call.answer(await self._http.request(**call.sent))
+        with answering(self._url):
+            async with self._http.stream(**call.sent) as response:
+                return call.answer(await _read(response))
+
+
+async def _read(response: httpx.Response) -> Answer:
+    reader = AnswerReader(response)
+    async for part in response.aiter_bytes():
+        reader.take(part)
+    return reader.answer()
