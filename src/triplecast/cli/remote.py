@@ -101,6 +101,7 @@ _REQUESTS: Mapping[str, Callable[[Client, Mapping[str, Any]], dict[str, object]]
     "subscribe": _subscribe,
     "unsubscribe": _unsubscribe,
     "list": _list,
+    "status": lambda client, _: client.status(),
 }
 
 
@@ -206,8 +207,6 @@ def _print_match(found: RemoteNotification, as_json: bool) -> None:
 
 def print_notifications(arguments: argparse.Namespace) -> bool:
     """Print what there is, and with ``--follow`` what comes; return whether there was something."""
-    if arguments.rejects or arguments.undecided or arguments.after:
-        raise InputError("a service hands out notifications alone", "leave --rejects, --undecided and --after out")
     printed = False
     with open_client(arguments) as client:
         read = client.follow if arguments.follow else client.notifications

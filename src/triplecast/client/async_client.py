@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import httpx
 
 from triplecast.client import calls
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
-from triplecast.client.calls import Answer, Lease, Reading, ServiceCall, answering
+from triplecast.client.calls import Answer, Lease, Reading, RowPage, ServiceCall, answering
 from triplecast.client.connection import AnswerReader, settings_of
 from triplecast.client.following import Follower
 from triplecast.errors import EgressFailed, ServiceRefused
@@ -91,6 +91,23 @@ class AsyncClient:
                 yield each
             place, has_more = page.cursor, page.has_more
 
+    async def undecided(
+        self,
+        after: int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        ticket: str | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        async for row in self._rows(Reading(subscription, owner, ticket).undecided, after):
+            yield row
+
+    async def rejects(self, after: int = 0) -> AsyncIterator[dict[str, Any]]:
+        async for row in self._rows(calls.rejects, after):
+            yield row
+
+    async def status(self) -> dict[str, Any]:
+        return await self._ask(calls.status())
+
     async def follow(
         self,
         since: str | int = 0,
@@ -113,6 +130,14 @@ class AsyncClient:
             except (EgressFailed, ServiceRefused) as found:
                 error = found
             await self._sleep(follower.pause(error))
+
+    async def _rows(self, ask: Callable[[int], ServiceCall[RowPage]], after: int) -> AsyncIterator[dict[str, Any]]:
+        has_more = True
+        while has_more:
+            page: RowPage = await self._ask(ask(after))
+            for row in page.rows:
+                yield row
+            after, has_more = page.after, page.has_more
 
     async def _ask(self, call: ServiceCall[_Answer]) -> _Answer:
         with answering(self._url):

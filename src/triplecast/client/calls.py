@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -79,6 +80,11 @@ class Reading:
     def page(self, since: str) -> ServiceCall[RemotePage]:
         return self.call(since, "application/json", RemotePage.of, limit=PAGE)
 
+    def undecided(self, after: int) -> ServiceCall[RowPage]:
+        params = _given({"after": after, "subscription": self.subscription, "owner": self.owner})
+        read = partial(RowPage.of, "undecided")
+        return ServiceCall("GET", "/undecided", read, params, _ticket(self.ticket))
+
 
 @dataclass(frozen=True, slots=True)
 class RemotePage:
@@ -92,6 +98,19 @@ class RemotePage:
     def of(cls, answer: Answer) -> RemotePage:
         row = answer.json()
         return cls([*map(RemoteNotification.of, row["notifications"])], row["cursor"], row["more"])
+
+
+class RowPage(NamedTuple):
+    """Some rows as JSON has them, and after which position the next ones are."""
+
+    rows: list[dict[str, Any]]
+    after: int
+    has_more: bool
+
+    @classmethod
+    def of(cls, name: str, answer: Answer) -> RowPage:
+        row = answer.json()
+        return cls(row[name], row["after"], row["more"])
 
 
 def publish(data: bytes | str, media_type: str | None, graph: str | None) -> ServiceCall[RemoteReceipt]:
@@ -141,6 +160,14 @@ def unsubscribe(id: str, ticket: str | None) -> ServiceCall[int]:
 def subscriptions(owner: str | None, after: int) -> ServiceCall[tuple[list[RemoteSubscription], int | None]]:
     """A page, and where the next one begins."""
     return ServiceCall("GET", "/subscriptions", _subscriptions, _given({"owner": owner, "after": after}))
+
+
+def status() -> ServiceCall[dict[str, Any]]:
+    return ServiceCall("GET", "/status", Answer.json)
+
+
+def rejects(after: int) -> ServiceCall[RowPage]:
+    return ServiceCall("GET", "/rejects", partial(RowPage.of, "rejects"), {"after": after})
 
 
 def query(text: str, read: Callable[[Answer], _Answer]) -> ServiceCall[_Answer]:

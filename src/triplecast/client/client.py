@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import httpx
 
 from triplecast.client import calls
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
-from triplecast.client.calls import Lease, Reading, RemotePage, ServiceCall
+from triplecast.client.calls import Lease, Reading, RemotePage, RowPage, ServiceCall
 from triplecast.client.connection import Connection
 from triplecast.client.following import Follower
 from triplecast.errors import EgressFailed, ServiceRefused
@@ -119,6 +119,24 @@ class Client:
         """The first page of them, and where the next one begins; since ``now`` it is empty."""
         return self._ask(Reading(subscription, owner, ticket).page(str(since)))
 
+    def undecided(
+        self,
+        after: int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        ticket: str | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """The pairs that could not be decided at journal positions beyond `after`, as JSON has them."""
+        return self._rows(Reading(subscription, owner, ticket).undecided, after)
+
+    def rejects(self, after: int = 0) -> Iterator[dict[str, Any]]:
+        """What was rejected at journal positions beyond `after`, likewise."""
+        return self._rows(calls.rejects, after)
+
+    def status(self) -> dict[str, Any]:
+        """How far the folder has come."""
+        return self._ask(calls.status())
+
     def follow(
         self,
         since: str | int = 0,
@@ -139,6 +157,12 @@ class Client:
             except (EgressFailed, ServiceRefused) as found:
                 error = found
             self._service.sleep(follower.pause(error))
+
+    def _rows(self, ask: Callable[[int], ServiceCall[RowPage]], after: int) -> Iterator[dict[str, Any]]:
+        has_more = True
+        while has_more:
+            rows, after, has_more = self._ask(ask(after))
+            yield from rows
 
     def _ask(self, call: ServiceCall[_Answer]) -> _Answer:
         return self._service.ask(call)

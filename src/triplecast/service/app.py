@@ -30,6 +30,7 @@ from triplecast.service import (
     problems,
     receipts,
     sepa,
+    shortfalls,
     sources,
     sparql,
     subscriptions,
@@ -46,7 +47,7 @@ ROUTERS = tuple(
     each.router
     for each in (
         *(documents, notifications, event_streams, durable_streams, feeds, websub, delivery, subscriptions, sources),
-        *(sparql, sepa, taxonomy, patches, health),
+        *(sparql, sepa, taxonomy, patches, shortfalls, health),
     )
 )
 """A path of one comes before those of later ones: ``/subscriptions/{id}`` takes ids with slashes."""

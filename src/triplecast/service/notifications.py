@@ -76,6 +76,7 @@ async def _reader(
     return WantedRows(subscription, access.owner)
 
 
+Wanted = Annotated[WantedRows, Depends(_reader)]
 _HEADERS = {
     "Triplecast-Cursor": {"schema": {"type": "string"}, "description": "`since` of the next request"},
     "Link": {"schema": {"type": "string"}, "description": "the next page, where there is more"},
@@ -109,7 +110,7 @@ _READ: dict[int | str, dict[str, Any]] = {
 async def get_notifications(
     request: Request,
     state: State,
-    wanted: Annotated[WantedRows, Depends(_reader)],
+    wanted: Wanted,
     since: Annotated[
         str, Query(max_length=64, description="a sequence, a cursor, a time with a zone, or `now`; exclusive")
     ] = "0",

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from difflib import get_close_matches
 
 from starlette.requests import HTTPConnection
 
 from triplecast.service.problems import Problem
 from triplecast.service.state import CALLBACKS
+from triplecast.terms.nearness import nearest_names
 
-_OPEN = ("/sparql", f"{CALLBACKS}{{token}}", "/subscribe")
-"""Routes where others may add what they like: clients of SPARQL send `format` and `output`, hubs what their version
-of WebSub has."""
+_OPEN = ("/sparql", "/documents/stream", "/subscriptions/{id:path}/stream", f"{CALLBACKS}{{token}}", "/subscribe")
+"""Routes where others may add what they like: clients of SPARQL send `format` and `output`, hubs what their version of
+WebSub has, and a Durable Stream is read with any."""
 
 
 async def check_parameters(connection: HTTPConnection) -> None:
@@ -27,7 +27,7 @@ def refuse_unknown(connection: HTTPConnection, known: Collection[str]) -> None:
     """Raises `Problem` 422 for a parameter that is none of these."""
     for name in connection.query_params:
         if name not in known:
-            meant = get_close_matches(name, known, 1)
+            meant = nearest_names(name, sorted(known), 1)
             takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
             shown = name[:100].encode("utf-8", "backslashreplace").decode()
             mend = f"did you mean {meant[0]}?" if meant else f"leave it out; {takes}"

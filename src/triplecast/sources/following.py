@@ -29,7 +29,7 @@ from triplecast.sources.changes import (
 )
 from triplecast.sources.crawling import GONE, MOST_PAGES, NOT_MODIFIED, Crawler
 from triplecast.sources.fetching import CheckFailed, Fetched
-from triplecast.sources.late import (
+from triplecast.sources.late_objects import (
     LateObject,
     ObjectsFetched,
     fetch_objects,

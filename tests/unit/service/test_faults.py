@@ -65,8 +65,8 @@ def test_a_parameter(client: TestClient, address: str, found: str) -> None:
     ("method", "address", "name", "mend"),
     [
         ("GET", "/notifications?sinse=now", "sinse", "did you mean since?"),
-        ("GET", "/documents/stream?offset=-1&lve=sse", "lve", "did you mean live?"),
-        ("PUT", "/documents?graf=urn:a", "graf", "did you mean graph?"),
+        ("GET", "/documents/ldes?aftr=1", "aftr", "did you mean after?"),
+        ("PUT", "/documents?grap=urn:a", "grap", "did you mean graph?"),
         ("PUT", "/taxonomy?wider=true", "wider", "leave it out; it takes broader"),
         ("GET", "/subscriptions/a/b?key=1", "key", "leave it out; it takes none"),
         ("GET", "/healthz?x", "x", "leave it out; it takes none"),

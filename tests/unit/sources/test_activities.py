@@ -10,7 +10,8 @@ import pytest
 
 from tests.feed_server import Said
 from tests.unit.sources.source_samples import DAY, World, world
-from triplecast.sources import Polled, following, late
+from triplecast.sources import Polled, following
+from triplecast.sources import late_objects as late
 from triplecast.sources.activities import is_activities, read_activities
 from triplecast.sources.changes import Lead
 from triplecast.sources.fetching import Fetched
