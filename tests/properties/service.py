@@ -163,7 +163,7 @@ def check_service(n: int, folder: Path) -> Counter[int]:
                 def ask(case: schemathesis.Case) -> None:
                     if chance.random() < 0.5:
                         season(case, chance, known)
-                    response = case.call_and_validate(base_url=url, session=session, checks=CHECKS)
+                    response = case.call_and_validate(base_url=url, session=session, checks=CHECKS, timeout=600)
                     statuses[response.status_code] += 1
 
                 keep_known(engine, known)
