@@ -320,6 +320,8 @@ def _check_told(folder: Path) -> None:
         for graph in {each.publication for each in told}:
             latest = max(version for name, version in versions if name == graph)
             assert [version for name, version in versions if name == graph] == list(range(1, latest + 1))
+            state = engine.serving.state(graph)
+            assert state is None or state.version == latest, (graph, state, latest)
 
 
 def main() -> None:
