@@ -101,7 +101,8 @@ _FORKING.set_forkserver_preload(["tests.properties.begun"])
 
 
 def _serve(arguments: Sequence[str], stderr: DupFd) -> None:
-    os.dup2(stderr.detach(), sys.stderr.fileno())
+    sys.stderr = os.fdopen(stderr.detach(), "w", buffering=1)
+    os.dup2(sys.stderr.fileno(), 2)
     sys.exit(main_of_triplecast(arguments))
 
 
