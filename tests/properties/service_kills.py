@@ -193,6 +193,8 @@ class Reader:
     is_stream: bool
     place: str = "0"
     ids: list[str] = field(default_factory=list)
+    fault: str = ""
+    """What it was answered in the place of a page."""
 
     def read(self, url: str) -> None:
         """Until the server is gone."""
@@ -201,7 +203,11 @@ class Reader:
                 if self.is_stream:
                     self._follow(client)
                 while not self.is_stream:
-                    page = client.get("/notifications", params={"since": self.place, "wait": 1}).json()
+                    answer = client.get("/notifications", params={"since": self.place, "wait": 1})
+                    if answer.status_code != 200:
+                        self.fault = f"{answer.status_code} {answer.text}"
+                        return
+                    page = answer.json()
                     self.ids += [each["id"] for each in page["notifications"]]
                     self.place = page["cursor"]
         except httpx.HTTPError:
@@ -275,6 +281,7 @@ def _live(lives: int, folder: Path, chance: random.Random, seed: int, hook: Rece
         for thread in (*writing, *threads):
             thread.join()
         assert all(each.unanswered is not None for each in writers), "a writer failed"
+        assert not any(each.fault for each in readers), ([each.fault for each in readers], served.lines[-20:])
         if life % 50 == 49:
             seen.acknowledged = sum(each.acknowledged for each in writers)
             print(f"{life + 1} lives, {seen.acknowledged} acknowledged", file=sys.stderr, flush=True)
