@@ -225,9 +225,9 @@ def play(count: int, seed: int, folder: Path, jars: Path) -> None:
         wait_until(lambda: run.sent(broker) == due)
         run.end()
         check(broker, arithmetic, run)
-    print(
-        f"{count} records in {took:.0f} s, {count / took:.0f} a second; {len(arithmetic.rows)} notifications, each once"
-    )
+    told = len(arithmetic.rows)
+    print(f"{count} records in {took:.0f} s, {count / took:.0f} a second; {told} notifications, each once")
+    print(f"the run's own process took {busy:.0f} s of a processor, {busy / count * 1e6:.0f} µs a record")
 
 
 def send(producer: Any, records: Iterator[Sent]) -> None:
