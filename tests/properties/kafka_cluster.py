@@ -222,11 +222,10 @@ def play(count: int, seed: int, folder: Path, jars: Path) -> None:
             assert producer.flush(SILENCE) == 0
         run.reach(due, SILENCE)
         took, busy = time.monotonic() - began, run.processor_seconds()
-        wait_until(lambda: run.sent(broker) == due)
+        wait_until(lambda: run.sent(broker) == due, SILENCE)
         run.end()
         check(broker, arithmetic, run)
-    told = len(arithmetic.rows)
-    print(f"{count} records in {took:.0f} s, {count / took:.0f} a second; {told} notifications, each once")
+    print(f"{count} records in {took:.0f} s, {count / took:.0f} a second; {due} notifications, each once")
     print(f"the run's own process took {busy:.0f} s of a processor, {busy / count * 1e6:.0f} µs a record")
 
 
@@ -243,7 +242,7 @@ def send(producer: Any, records: Iterator[Sent]) -> None:
 
 def hurt(what: str | None, broker: Broker, cluster: Cluster, random_of: random.Random) -> None:
     if what == "executor":
-        wait_until(lambda: bool(cluster.executors()))
+        wait_until(lambda: bool(cluster.executors()), SILENCE)
         os.kill(random_of.choice(cluster.executors()), signal.SIGKILL)
     elif what is not None:
         broker.restart(signal.SIGKILL if what == "broker killed" else signal.SIGTERM)
