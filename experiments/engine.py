@@ -145,7 +145,8 @@ class Engine:
         return match
 
     def _match(self, publications: Sequence[Publication]) -> None:
-        self._matcher.match(self.snapshot, publications, self._taxonomies)
+        for _ in self._matcher.match_pieces(self.snapshot, publications, self._taxonomies):
+            pass
 
     def file_size(self) -> int:
         """Bytes of the index as files: all that a matcher needs of the subscriptions."""
