@@ -642,8 +642,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "sheets-joined-with-one-number",
         "kernels/render.py",
-        "np.int32(first - 1))[sheet]",
-        "np.int32(-1))[sheet]",
+        "sheet + np.int32(first)",
+        "sheet",
         OUTBOX,
     ),
     Mutant(
