@@ -16,11 +16,12 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, at_most, make_rate, time_runs
 from benchmarks.scenarios.indexes import in_batches
+from benchmarks.steps import encode, match_ids
 from benchmarks.workloads.catalogue import TAIL, open_catalogue, write_interests, write_records
 from triplecast.index import IndexWriter, SegmentFolder, Snapshot
 from triplecast.kernels.compiling import warm
-from triplecast.match.segment import Scratch, match_ids
-from triplecast.match.views import encode, scan_views
+from triplecast.match.segment import Scratch
+from triplecast.match.views import scan_views
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
