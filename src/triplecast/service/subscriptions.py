@@ -55,7 +55,9 @@ class NewSubscription(Strict):
     near: int | None = Field(None, ge=0, lt=1_000_000, description="most words between two of them")
     within: list[str] = Field([], alias="in", description="properties of which the text is a value, such as dc:title")
     of_class: str | None = Field(None, alias="class", description="a class of the subject, such as rss:item")
-    id: str | None = Field(None, min_length=1, max_length=LONGEST_NAME, description="below a token's owner; a free one if none")
+    id: str | None = Field(
+        None, min_length=1, max_length=LONGEST_NAME, description="below a token's owner; a free one if none"
+    )
     language: Language = "sparql"
     scope: Literal["publication", "repository"] | None = None
     entailment: Literal["taxonomy", "rdfs"] | None = None
