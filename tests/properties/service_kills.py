@@ -258,8 +258,8 @@ def _live(
     readers = [Reader(True) for _ in range(STREAMS)] + [Reader(False)]
     seen = Lives()
     for life in range(lives + 1):
-        forked = life % WHOLE != 0
-        served = Served(folder, "--private", "--webhook-port", str(hook.port), *options, forked=forked)
+        ports = ("--private", "--webhook-port", str(hook.port))
+        served = Served(folder, *ports, *options, forked=life % WHOLE != 0)
         seen.recoveries.append(served.recovery)
         with httpx.Client(base_url=served.url, trust_env=False, timeout=120) as client:
             if life == 0:
