@@ -9,7 +9,7 @@ from experiments.rss_partition.cluster import Coefficients, entries_found, load_
 from experiments.rss_partition.measure import Scale, _single, _Workload
 from experiments.rss_partition.workload import CONTAINED, EDGES
 
-SCALE = Scale((120,), 120, 8)
+SCALE = Scale((120,), 120, 120, 8, 8)
 
 
 @pytest.fixture(scope="module")
