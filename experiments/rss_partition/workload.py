@@ -92,10 +92,11 @@ def _stands_for(wide: Subscription, star: int, graph: Publication, otherwise: in
     return min((node for node in found or () if isinstance(node, int) and node >= 0), default=otherwise)
 
 
-def to_segment(subscriptions: Sequence[Subscription]) -> Segment:
+def to_segment(subscriptions: Sequence[Subscription], before: int = 0) -> Segment:
+    """`before`: how many subscriptions come before these."""
     registrations = [
         Registration(RegistrationId(number), to_asked(each, f"s{number}"))
-        for number, each in enumerate(subscriptions, 1)
+        for number, each in enumerate(subscriptions, before + 1)
     ]
     (segment,) = build_segments(registrations)
     return segment
