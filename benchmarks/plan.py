@@ -28,6 +28,7 @@ from benchmarks.scenarios.replacing import measure_replaced
 from benchmarks.scenarios.repository import LARGE_STORE, measure_repository
 from benchmarks.scenarios.scanning import measure_scan
 from benchmarks.scenarios.service import measure_service
+from benchmarks.scenarios.shards import measure_shards
 from benchmarks.scenarios.skew import measure_skew
 from benchmarks.scenarios.standing import QUICK as QUICK_STANDING
 from benchmarks.scenarios.standing import measure_hub, measure_standing, measure_structures
@@ -63,7 +64,7 @@ DEFAULT_PARTS: tuple[str, ...] = (
 )
 DEFAULT_PARTS += ("fulltext", "taxonomy", "spark", "following", "dropped")
 """In the order of `plan_runs`."""
-PARTS = (*DEFAULT_PARTS, "partition", "service", "tenmillion")
+PARTS = (*DEFAULT_PARTS, "partition", "service", "tenmillion", "shards")
 """With those that run only where they are named: they take long."""
 QUICK_PARTS: tuple[str, ...] = ("scan", "templates", "realtail", "alerts", "same", "stars")
 QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "storing", "repository", "standing")
@@ -137,6 +138,7 @@ def _plan_whole(root: Path, large: bool) -> list[tuple[str, Run]]:
         ("dropped", partial(measure_dropped, "alerts", SPARK_SUBSCRIPTIONS)),
         ("service", partial(measure_service, *SERVICE)),
         ("tenmillion", partial(measure_ten_million, TEN_MILLION, PUBLICATIONS)),
+        ("shards", partial(measure_shards, LARGE)),
     ]
     return plan
 
@@ -172,6 +174,7 @@ def _plan_quick(root: Path) -> list[tuple[str, Run]]:
         ("dropped", partial(measure_dropped, "alerts", QUICK_SIZE)),
         ("service", partial(measure_service, *QUICK_SERVICE)),
         ("tenmillion", partial(measure_ten_million, 10 * QUICK_SIZE, QUICK_PUBLICATIONS, slice_size=QUICK_SIZE)),
+        ("shards", partial(measure_shards, QUICK_SIZE)),
     ]
     return plan
 

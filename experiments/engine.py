@@ -13,6 +13,7 @@ from typing import Self
 
 import numpy as np
 
+from benchmarks.steps import match_ids
 from experiments.figures import ENGINE, ENGINE_BATCH, Line, Point
 from experiments.measuring import Run
 from experiments.metered import count_work
@@ -22,7 +23,7 @@ from triplecast.index.registrations import NO_REMOVALS
 from triplecast.index.segment import build_segments
 from triplecast.match import Matcher
 from triplecast.match.entailed import ClosureCache
-from triplecast.match.segment import Scratch, encode_batch, match_ids
+from triplecast.match.segment import Scratch, encode_batch
 from triplecast.match.views import scan_views
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Position, Publication

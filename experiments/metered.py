@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.steps import cut_views_texts, encode
 from triplecast.index import Segment
 from triplecast.kernels import conditions, join, layout, probe, rows, runs, trees, walk
 from triplecast.kernels.layout import FACT_PHRASES, I32
@@ -23,7 +24,7 @@ from triplecast.kernels.runs import MatchedRuns
 from triplecast.kernels.sheets import SheetLimits, Sheets
 from triplecast.kernels.wordbank import WordBank
 from triplecast.match.segment import ALL, EVERYTHING, Scratch
-from triplecast.match.views import cut_views_texts, encode, find_identity, scan_views
+from triplecast.match.views import scan_views
 from triplecast.model.match import PAIR_BYTES
 from triplecast.model.publication import Publication
 
@@ -80,7 +81,7 @@ def count_work(segments: Iterable[Segment], publications: Sequence[Publication])
 def meter(segment: Segment, publications: Sequence[Publication]) -> Metered:
     """Matches a batch without a taxonomy against one segment."""
     views = scan_views(publications)
-    bank = cut_views_texts(segment, views, find_identity(segment, views.terms))
+    bank = cut_views_texts(segment, views)
     encoded = encode(segment, views)
     index = segment.tables.index
     work: Counter[str] = Counter({TERMS: len(views.terms.start)})

@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from benchmarks.peers.protocol import Greeting, serve
 from benchmarks.peers.workload import read_given
 from benchmarks.scenarios.indexes import BATCH, to_publications, to_registrations
+from benchmarks.steps import encode, match_ids
 from benchmarks.workloads.stars import write_publications, write_subscriptions
 from benchmarks.workloads.texts import Workload
 from triplecast.index import Segment, build_segment
 from triplecast.kernels.layout import Encoded
 from triplecast.kernels.views import Views
-from triplecast.match.segment import Scratch, match_ids
-from triplecast.match.views import encode, scan_views
+from triplecast.match.segment import Scratch
+from triplecast.match.views import scan_views
 from triplecast.model.publication import Publication
 
 IDS, BYTES, SINGLY = "ids", "bytes", "singly"

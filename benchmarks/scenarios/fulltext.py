@@ -10,10 +10,11 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, at_least, at_most, make_rate, time_runs
 from benchmarks.scenarios.indexes import Indexed, in_batches, to_publications, to_registrations
+from benchmarks.steps import encode, match_ids
 from benchmarks.workloads.abstracts import FOLDER, make_abstracts
 from triplecast.index import build_segment
-from triplecast.match.segment import Scratch, match_ids
-from triplecast.match.views import encode, scan_views
+from triplecast.match.segment import Scratch
+from triplecast.match.views import scan_views
 
 SUBSCRIPTIONS = 100_000
 SHARES = (0.0, 0.5, 1.0)

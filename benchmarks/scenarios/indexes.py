@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from benchmarks.steps import encode
 from benchmarks.workloads import WORKLOADS, Workload
 from triplecast.index import Segment, build_segment
 from triplecast.kernels.layout import Encoded
 from triplecast.kernels.views import Views
 from triplecast.match.segment import Scratch
-from triplecast.match.views import encode, scan_views
+from triplecast.match.views import scan_views
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 

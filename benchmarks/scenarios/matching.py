@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from benchmarks.figures import Figure, at_least, at_most, make_rate, time_runs
 from benchmarks.floor import probe_and_copy
 from benchmarks.scenarios.indexes import Indexed, encode_all, in_batches
+from benchmarks.steps import encode, match_ids, match_rows
 from triplecast.index import Snapshot
 from triplecast.index.registrations import NO_REMOVALS
 from triplecast.kernels.layout import Encoded
 from triplecast.kernels.views import Views
 from triplecast.match import Matcher
-from triplecast.match.segment import match_ids, match_rows
-from triplecast.match.views import encode, scan_views
+from triplecast.match.views import scan_views
 from triplecast.model.match import MatchStats
 
 _IDS_TARGETS = {("realtail", 100_000): (80_000, 3), ("realtail", 1_000_000): (40_000, 6)}

@@ -19,11 +19,12 @@ from typing import NamedTuple
 
 from benchmarks.figures import Figure, at_least, at_most
 from benchmarks.scenarios.indexes import in_batches, to_registrations
+from benchmarks.steps import encode, match_ids
 from benchmarks.workloads import WORKLOADS
 from triplecast.index import IndexWriter, SegmentFolder, open_snapshot
 from triplecast.kernels.compiling import warm
-from triplecast.match.segment import Scratch, match_ids
-from triplecast.match.views import encode, scan_views
+from triplecast.match.segment import Scratch
+from triplecast.match.views import scan_views
 from triplecast.model.publication import Position, Publication
 
 REPEATS = 3

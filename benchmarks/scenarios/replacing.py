@@ -20,13 +20,14 @@ import numpy as np
 
 from benchmarks.figures import Figure, Target, at_least
 from benchmarks.scenarios.indexes import in_batches
+from benchmarks.steps import encode, match_ids
 from benchmarks.workloads import WORKLOADS
 from triplecast.index import INDEX, IndexWriter, Segment, SegmentFolder, Snapshot
 from triplecast.journal import Journal
 from triplecast.kernels.layout import Encoded
 from triplecast.kernels.views import Views
-from triplecast.match.segment import Scratch, Validity, match_ids
-from triplecast.match.views import encode, scan_views
+from triplecast.match.segment import Scratch, Validity
+from triplecast.match.views import scan_views
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Subscription
 from triplecast.registry.upkeep import Compactor, open_index, update_index

@@ -11,12 +11,13 @@ from collections.abc import Generator, Iterator, Sequence
 
 from benchmarks.figures import Figure, Timing, at_most, make_rate, time_runs
 from benchmarks.scenarios.indexes import Indexed, in_batches, to_publications, to_registrations
+from benchmarks.steps import encode
 from benchmarks.workloads.catalogue import TAIL, open_catalogue, write_interests, write_records
 from benchmarks.workloads.skew import make_steep, write_all_variable, write_common
 from benchmarks.workloads.texts import Workload
 from triplecast.index import build_segment
 from triplecast.match.segment import Scratch, match_runs
-from triplecast.match.views import encode, scan_views
+from triplecast.match.views import scan_views
 from triplecast.model.publication import Publication
 
 CROWD = 10_000

@@ -10,17 +10,18 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from benchmarks.figures import Figure, at_most, make_rate, time_runs
 from benchmarks.scenarios.indexes import in_batches
+from benchmarks.steps import encode, match_ids
 from benchmarks.workloads.catalogue import TAIL, open_catalogue, write_interests, write_records
 from triplecast.index import IndexWriter, SegmentFolder, Snapshot
 from triplecast.kernels.compiling import warm
-from triplecast.match.segment import Scratch, match_ids
-from triplecast.match.views import encode, scan_views
+from triplecast.match.segment import Scratch
+from triplecast.match.views import scan_views
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
@@ -32,10 +33,14 @@ _NAME = "realtail"
 
 
 def measure_ten_million(subscriptions: int, publications: int, slice_size: int = SLICE) -> Iterator[Figure]:
-    """The figures come from a fresh process, so that nothing else counts towards its memory."""
+    yield from measure_apart(_measure, subscriptions, publications, slice_size)
+
+
+def measure_apart(measure: Callable[..., None], *given: object) -> Iterator[Figure]:
+    """The figures that `measure` tells in a fresh process, so that nothing else counts towards its memory."""
     context = multiprocessing.get_context("spawn")
     hear, tell = context.Pipe(duplex=False)
-    child = context.Process(target=_measure, args=(tell, subscriptions, publications, slice_size))
+    child = context.Process(target=measure, args=(tell, *given))
     child.start()
     tell.close()
     try:
@@ -55,7 +60,7 @@ def _measure(tell: Connection, subscriptions: int, publications: int, slice_size
     size = (_NAME, subscriptions)
     with tempfile.TemporaryDirectory(prefix="triplecast-bench-") as place:
         folder = Path(place)
-        snapshot, seconds = _build(folder, subscriptions, slice_size)
+        snapshot, seconds = build_in_slices(folder, subscriptions, slice_size)
         stored = sum(path.stat().st_size for path in folder.glob("segment-*"))
         tell.send(
             Figure("build in slices", *size, subscriptions / seconds, "subscriptions/s", work={"seconds": seconds})
@@ -69,14 +74,15 @@ def _measure(tell: Connection, subscriptions: int, publications: int, slice_size
                 work={"segments": float(len(snapshot.segments))},
             )
         )
-        tell.send(_peak("after building", size))
+        tell.send(show_peak("after building", size))
         for figure in _match(snapshot, size, publications):
             tell.send(figure)
-        tell.send(_peak("after matching", size))
+        tell.send(show_peak("after matching", size))
 
 
-def _build(folder: Path, subscriptions: int, slice_size: int) -> tuple[Snapshot, float]:
-    """The snapshot, and the seconds that the index took (not those that making up the subscriptions took)."""
+def build_in_slices(folder: Path, subscriptions: int, slice_size: int) -> tuple[Snapshot, float]:
+    """The snapshot, its segments merged as a run merges them, and the seconds that the index took (not those that
+    making up the subscriptions took)."""
     index, seconds = IndexWriter(SegmentFolder(folder)), 0.0
     for first in range(0, subscriptions, slice_size):
         last = min(first + slice_size, subscriptions)
@@ -87,14 +93,15 @@ def _build(folder: Path, subscriptions: int, slice_size: int) -> tuple[Snapshot,
         del texts
         start = time.perf_counter()
         index.apply(registrations, [], covers=last)
+        while (due := index.find_due()) is not None:
+            index.adopt(due, index.rebuild(due))
         seconds += time.perf_counter() - start
         del registrations
     return index.snapshot(), seconds
 
 
 def _match(snapshot: Snapshot, size: tuple[str, int], count: int) -> Iterator[Figure]:
-    lines = write_records(open_catalogue(7, 1.0), count)
-    publications = [Publication(Position(2**40 + at), f"urn:bench:{at}", 1, "", text) for at, text in enumerate(lines)]
+    publications = make_records(count)
     scratch = {segment: Scratch(segment) for segment in snapshot.segments}
 
     def match() -> int:
@@ -109,7 +116,13 @@ def _match(snapshot: Snapshot, size: tuple[str, int], count: int) -> Iterator[Fi
     yield make_rate("N-Triples bytes in, ids out", size, time_runs(match), count, work=work)
 
 
-def _peak(when: str, size: tuple[str, int]) -> Figure:
+def make_records(count: int) -> list[Publication]:
+    """Publications after all subscriptions."""
+    lines = write_records(open_catalogue(7, 1.0), count)
+    return [Publication(Position(2**40 + at), f"urn:bench:{at}", 1, "", text) for at, text in enumerate(lines)]
+
+
+def show_peak(when: str, size: tuple[str, int]) -> Figure:
     fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
     peak, own, mapped = (int(fields[name].split()[0]) * 1024 / 1e9 for name in ("VmHWM", "RssAnon", "RssFile"))
     work = {"now its own, GB": own, "now mapped files, GB": mapped}

@@ -8,13 +8,14 @@ import numpy as np
 
 from benchmarks.figures import Figure, Timing, at_most, make_rate, time_runs
 from benchmarks.scenarios.indexes import in_batches, to_publications
+from benchmarks.steps import match_ids
 from benchmarks.workloads.texts import Variant
 from triplecast.index import IndexWriter, Segment, Snapshot
 from triplecast.kernels.layout import Encoded
 from triplecast.kernels.views import Views
 from triplecast.match import Matcher
 from triplecast.match.entailed import ClosureCache
-from triplecast.match.segment import Scratch, encode_batch, match_ids
+from triplecast.match.segment import Scratch, encode_batch
 from triplecast.match.views import scan_views
 from triplecast.model.events import TaxonomyVersion
 from triplecast.model.publication import Publication

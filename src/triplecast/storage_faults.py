@@ -6,13 +6,10 @@ A failed sync may have dropped the pages that it was to write, so it is never tr
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
-import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from triplecast.errors import InputError, StorageFault, StorageFull
@@ -90,25 +87,6 @@ def make_folder(folder: Path) -> None:
                 raise StorageFault(str(folder if each == missing[0] else each), found, _NAME_FOLDER)
             each.mkdir(exist_ok=True)
             sync_folder(each.parent)
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Keep other processes waiting, so that what is in a cache is made once. The kernel frees the lock of who is
-    killed."""
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def drop_oldest(cache: Path, kept: int) -> None:
-    """Leave the `kept` folders of a cache that were used last. Files that are mapped stay readable to who has them."""
-    found = sorted((each for each in cache.iterdir() if each.is_dir()), key=lambda each: -each.stat().st_mtime)
-    for each in found[kept:]:
-        shutil.rmtree(each, ignore_errors=True)
 
 
 def _fault(where: str, error: sqlite3.Error, repair: str) -> StorageFault:

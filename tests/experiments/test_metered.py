@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.scenarios.indexes import index_workload
+from benchmarks.steps import encode, match_rows
 from experiments.engine import Engine
 from experiments.metered import (
     ATOMS,
@@ -25,8 +26,7 @@ from experiments.metered import (
 from triplecast.index import Snapshot
 from triplecast.index.registrations import NO_REMOVALS
 from triplecast.match import Matcher
-from triplecast.match.segment import match_rows
-from triplecast.match.views import encode, scan_views
+from triplecast.match.views import scan_views
 from triplecast.model.subscription import Subscription
 
 

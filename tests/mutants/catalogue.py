@@ -34,6 +34,7 @@ QUERIED = ("tests/unit/repository/test_query_store.py",)
 CACHED = ("tests/unit/repository/test_repository.py",)
 TOLD = ("tests/properties/test_told.py",)
 ASKED = ("tests/unit/engine/test_standing_operators.py", "tests/properties/test_standing_operators.py")
+RUNS = ("tests/unit/incremental/test_runs.py",)
 STANDING = ("tests/properties/test_standing.py", "tests/unit/engine/test_standing_costs.py")
 
 
@@ -641,8 +642,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "sheets-joined-with-one-number",
         "kernels/render.py",
-        "np.int32(first - 1))[sheet]",
-        "np.int32(-1))[sheet]",
+        "sheet + np.int32(first)",
+        "sheet",
         OUTBOX,
     ),
     Mutant(
@@ -768,6 +769,27 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if self._place == self._last:\n",
         "        if self._last >= 0:\n",
         STANDING,
+    ),
+    Mutant(
+        "rows-told-of-a-run-with-an-undecided-event",
+        "incremental/filed.py",
+        "if not apart or any(each.unsure for each in concerned):",
+        "if not apart:",
+        RUNS,
+    ),
+    Mutant(
+        "columns-of-gone-and-come-exchanged",
+        "engine/answers.py",
+        'for word in ("added", "removed")]',
+        'for word in ("removed", "added")]',
+        RUNS,
+    ),
+    Mutant(
+        "sheets-of-gone-and-come-exchanged",
+        "incremental/decided_index.py",
+        "self.sheets[place].tolist()))",
+        "self.sheets[place].tolist()[::-1]))",
+        RUNS,
     ),
     Mutant(
         "an-undecided-answer-not-made-up-for",

@@ -210,18 +210,20 @@ class Lives:
         )
 
 
-def check_kills(lives: int, folder: Path, seed: int) -> Lives:
-    """Raises AssertionError."""
+def check_kills(lives: int, folder: Path, seed: int, *options: str) -> Lives:
+    """`options`: of `triplecast serve`. Raises AssertionError."""
     with receiver(answering(b"HTTP/1.1 204 No Content\r\n\r\n")) as hook:
-        return _live(lives, folder, random.Random(seed), seed, hook)
+        return _live(lives, folder, random.Random(seed), seed, hook, options)
 
 
-def _live(lives: int, folder: Path, chance: random.Random, seed: int, hook: Receiver) -> Lives:
+def _live(
+    lives: int, folder: Path, chance: random.Random, seed: int, hook: Receiver, options: Sequence[str] = ()
+) -> Lives:
     writers = [Writer(number, random.Random(f"{seed} {number}")) for number in range(WRITERS)]
     readers = [Reader(True) for _ in range(STREAMS)] + [Reader(False)]
     seen = Lives()
     for life in range(lives + 1):
-        served = Served(folder, "--private", "--webhook-port", str(hook.port))
+        served = Served(folder, "--private", "--webhook-port", str(hook.port), *options)
         seen.recoveries.append(served.recovery)
         with httpx.Client(base_url=served.url, trust_env=False, timeout=120) as client:
             if life == 0:
@@ -298,9 +300,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.properties.service_kills")
     parser.add_argument("lives", type=int, nargs="?", default=10)
     parser.add_argument("--seed", type=int, default=int(os.environ.get(SEED_VARIABLE, DEFAULT_SEED)))
+    parser.add_argument("--spark", action="store_true", help="matched on Spark")
     options = parser.parse_args()
+    spark = ["--spark"] * options.spark
     with tempfile.TemporaryDirectory() as folder:
-        print(f"seed {options.seed}, {check_kills(options.lives, Path(folder) / 'folder', options.seed)}")
+        print(f"seed {options.seed}, {check_kills(options.lives, Path(folder) / 'folder', options.seed, *spark)}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The options of commands that match by shards."""
+"""The options of commands that match by shards, or on a cluster."""
 
 from __future__ import annotations
 
@@ -22,3 +22,16 @@ def add_partition(parser: argparse.ArgumentParser) -> None:
         default=1,
         help="cut the index into N shards, but for slices (default: %(default)s)",
     )
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--master", metavar="URL", help="match on the Spark cluster of this master (default: on this machine)"
+    )
+    parser.add_argument(
+        "--snapshots",
+        metavar="ADDRESS",
+        help="share the index with the cluster's machines in this folder or at this address, as s3://BUCKET/PREFIX "
+        "(default: they read the folder)",
+    )
+    add_partition(parser)

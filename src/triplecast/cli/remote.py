@@ -161,6 +161,8 @@ def _counts(document: Document, receipt: RemoteReceipt) -> Counts:
     source = printable_name(document.source)
     if receipt.undecided or receipt.pending:
         say(f"{source}: {receipt.undecided} undecided, {receipt.pending} waiting for operators")
+    if not receipt.matched:
+        say(f"{source}: note: it is matched later")
     for warning in receipt.warnings:
         say(f"{source}: note: {warning}")
     unchanged = len(receipt.publications) - accepted

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from triplecast.cli.inputs import add_cutting, add_taxonomy, is_new_journal
 from triplecast.cli.operators import add_operators, add_schedule, say_faults
-from triplecast.cli.partition import PARTITIONS, add_partition
+from triplecast.cli.partition import PARTITIONS, add_cluster
 from triplecast.cli.terminal import (
     Exit,
     StatusLine,
@@ -66,15 +66,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--kafka-settings", metavar="FILE", type=Path, help="read name=value settings of librdkafka from this file"
     )
     parser.add_argument(
-        "--master", metavar="URL", help="match on the Spark cluster of this master (default: on this machine)"
-    )
-    parser.add_argument(
-        "--snapshots",
-        metavar="ADDRESS",
-        help="share the index with the cluster's machines in this folder or at this address, as s3://BUCKET/PREFIX "
-        "(default: they read the output folder)",
-    )
-    parser.add_argument(
         "--output", metavar="DIR", type=Path, required=True, help="keep journal, index and outbox in this folder"
     )
     parser.add_argument("--once", action="store_true", help="end when all documents that are there are matched")
@@ -82,7 +73,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_taxonomy(parser)
     add_operators(parser)
     add_schedule(parser)
-    add_partition(parser)
+    add_cluster(parser)
     parser.add_argument(
         "--broad-per-owner",
         metavar="N",
@@ -135,12 +126,16 @@ def read_kafka(arguments: argparse.Namespace) -> Kafka | None:
 
 def read_from(*sources: Any) -> Sources:
     """Return the `Sources` of a run. Raises `InputError` where PySpark is missing."""
-    if importlib.util.find_spec("pyspark") is None:
-        hint = f"{how_to_install('spark')}; `triplecast match` works without it"
-        raise InputError("the pipeline needs PySpark", hint)
+    need_spark("`triplecast match` works without it")
     from triplecast.pipeline.run import Sources
 
     return Sources(*sources)
+
+
+def need_spark(instead: str) -> None:
+    """Raises `InputError` where PySpark is missing."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise InputError("the pipeline needs PySpark", f"{how_to_install('spark')}; {instead}")
 
 
 def run_pipeline(

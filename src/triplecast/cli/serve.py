@@ -7,13 +7,19 @@ import importlib.util
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from triplecast.cli.deliver import add_delivery, read_rules
 from triplecast.cli.inputs import is_new_journal
 from triplecast.cli.operators import add_operators, say_faults
+from triplecast.cli.partition import PARTITIONS, add_cluster
+from triplecast.cli.run import describe_notice, need_spark
 from triplecast.cli.terminal import Exit, print_text, say
 from triplecast.errors import InputError
 from triplecast.model.extras import how_to_install
+
+if TYPE_CHECKING:
+    from triplecast.pipeline.matching import EngineOnSpark
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client")
 SCOPES = ("publish", "subscribe", "read", "taxonomy", "admin")
@@ -54,6 +60,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_delivery(parser)
     add_operators(parser)
+    parser.add_argument("--spark", action="store_true", help="match on Apache Spark, as `triplecast run` does")
+    add_cluster(parser)
     parser.set_defaults(run=run)
 
     parser = commands.add_parser(
@@ -89,11 +97,26 @@ def run(arguments: argparse.Namespace) -> int:
     settings = ServiceSettings(tokens=tokens, egress=rules, mail=mail, public_url=public_url)
     if arguments.name or tokens is not None:
         settings = replace(settings, hosts=frozenset(name.lower() for name in arguments.name))
+    spark = read_spark(arguments)
     if is_new_journal(arguments.folder):
         say(f"{arguments.folder} held no journal: a new one is made there")
     say_faults()
-    serve(arguments.folder, arguments.host, arguments.port, settings, say)
+    serve(arguments.folder, arguments.host, arguments.port, settings, say, spark)
     return Exit.DONE
+
+
+def read_spark(arguments: argparse.Namespace) -> EngineOnSpark | None:
+    """What matches in the place of the server's process. Raises `InputError` for options without --spark, and where
+    PySpark is missing."""
+    how = {name: getattr(arguments, name) for name in ("master", "partition", "shards", "snapshots")}
+    if not arguments.spark:
+        if how != {"master": None, "partition": PARTITIONS[0], "shards": 1, "snapshots": None}:
+            raise InputError("options of Spark are given, but nothing is matched there", "add --spark")
+        return None
+    need_spark("leave --spark out")
+    from triplecast.pipeline.matching import EngineOnSpark, SparkSettings
+
+    return EngineOnSpark(SparkSettings(**how), lambda notice: say(describe_notice(notice)))
 
 
 def make_token(arguments: argparse.Namespace) -> int:

@@ -27,12 +27,13 @@ RemoteAnswer: TypeAlias = list[Solution] | bool | list[Triple]
 
 @dataclass(frozen=True, slots=True)
 class RemoteReceipt:
-    """What became of a document: durable and matched."""
+    """What became of a document: durable, and `matched` unless that is done later, on Spark."""
 
     position: int | None
     """The last journal position of its publications; None where it brought none."""
     publications: tuple[Mapping[str, Any], ...]
     """Each with ``graph``, ``version``, ``position``, ``accepted_at`` and ``outcome``; the first thousand."""
+    matched: bool
     matches: int
     rejects: tuple[Mapping[str, Any], ...]
     undecided: int

@@ -1,7 +1,6 @@
 """The whole of Triplecast in one object: the one place that names all stages (ARCHITECTURE.md, the picture).
 
-subscription → admit → journal → index;   publication → parse → journal → match → outbox
-"""
+subscription → admit → journal → index;   publication → parse → journal → match → outbox"""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from pathlib import Path
 from triplecast.driver import Driver, open_outbox
 from triplecast.engine.asking import Asking
 from triplecast.engine.following import follow_open
-from triplecast.engine.matching import Matching
+from triplecast.engine.matching import Matching, MatchingElsewhere
 from triplecast.engine.opened import Opened
 from triplecast.engine.previews import Preview, admit_preview, explain_document, preview_subscription
 from triplecast.engine.publishing import Publishing
@@ -64,8 +63,7 @@ class Engine:
 
     What a method has returned is synced to disk, and every publication accepted is matched: at once, or, when the
     process ended in between, by the next `open` or call that publishes, subscribes, unsubscribes, removes or loads a
-    taxonomy. May be used from any thread; one call writes at a time.
-    """
+    taxonomy. May be used from any thread; one call writes at a time."""
 
     def __init__(
         self,
@@ -83,7 +81,7 @@ class Engine:
             raise TypeError("Engine() is in memory and takes no folder; the durable one is Engine.open(folder)")
         self._broad_per_owner = check_quota(broad_per_owner)
         self._schedule = check_schedule(schedule)
-        self._given = operators
+        self._given, self._elsewhere = operators, None
         self._assemble(Journal.in_memory(clock), Outbox.in_memory(), IndexWriter(), clock, randomness)
 
     @classmethod
@@ -96,21 +94,21 @@ class Engine:
         take_over: bool = False,
         schedule: str = SCHEDULE,
         operators: Iterable[Declared] | None = None,
+        elsewhere: MatchingElsewhere | None = None,
     ) -> Engine:
         """The engine in `folder`, made where there is none. What was accepted there and not matched is matched now.
         Whoever holds more than `broad_per_owner` broad subscriptions already keeps them and gets no further one. The
         `schedule` and the `operators` (as `Engine()` takes them) may be others each time.
         In the output of `triplecast run` the subscriptions of its files live beside those of the engine, and neither
-        cancels the other's.
+        cancels the other's. What is matched `elsewhere` is not in what calls return (`pipeline.matching`).
 
         With `take_over` the folder is taken from a process that has it and lives, maybe stopped: whatever that one does
         later, it writes nothing. Raises `FolderLocked` while another process, or another engine of this one, has it (to
-        take it over: while that one is in the middle of a write), and `StorageFault`.
-        """
+        take it over: while that one is in the middle of a write), and `StorageFault`."""
         engine = cls.__new__(cls)
         engine._broad_per_owner = check_quota(broad_per_owner)
         engine._schedule = check_schedule(schedule)
-        engine._given = operators
+        engine._given, engine._elsewhere = operators, elsewhere
         folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
@@ -134,12 +132,16 @@ class Engine:
         self._matcher = matcher = Matcher(operators=self._operators)
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         driver = Driver(journal, outbox, journal.has_repository_scope)
-        self._upkeep = IndexUpkeep(index, journal, lambda: driver.needed_from, operators=lambda: matcher.operators)
+        elsewhere: MatchingElsewhere | None = self._elsewhere
+        publish = None if elsewhere is None else elsewhere.cover
+        self._upkeep = IndexUpkeep(index, journal, lambda: driver.needed_from, publish, lambda: matcher.operators)
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
+        if elsewhere is not None:
+            elsewhere.take(journal, outbox, driver, self._registry)
         asked = OperatorAnswers(journal, matcher, self._asker)
         self._querying = Querying(journal, matcher, asked, self._upkeep.compiled)
         asking = Asking(journal, driver, matcher, self._asker)
-        self._matching = Matching(journal, driver, self._registry, matcher, asking, self._querying)
+        self._matching = Matching(journal, driver, self._registry, matcher, asking, self._querying, elsewhere)
         self._publishing = Publishing(self._lock, self._parser, journal, self._registry, self._matching)
         parts = (self._matching, self._querying, self._parser, self._asker, matcher, self._explainer, outbox)
         self._opened = Opened(self, self._lock, journal, parts)
@@ -186,8 +188,7 @@ class Engine:
 
         Raises `QuerySyntaxError`, `QueryRefused` (`QuotaReached` for a broad one too many of its `owner`),
         `InputError` for an `id` that is in use and a lease that cannot be, and `StorageFault`: then nothing was
-        registered.
-        """
+        registered."""
         name, by = "subscription" if id is None else id, read_key(key)
         subscription = Subscription(name, text, language, scope or "", entailment, owner, notify, initial, by)
         (outcome,) = self._subscribe([subscription], lease, id is not None)
@@ -201,8 +202,7 @@ class Engine:
         """Register all that can be, in one step and with one `lease` (as `subscribe` takes it). Return, in the place of
         each other one, what is wrong with it.
         Raises `StorageFault`, `InputError` for a lease that cannot be, and TypeError for what is no subscription: then
-        none was registered.
-        """
+        none was registered."""
         check_subscriptions(subscriptions)
         return self._subscribe(subscriptions, lease)
 

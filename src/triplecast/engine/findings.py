@@ -189,6 +189,7 @@ class Findings:
 
     def __init__(self, store: _Store | None = None) -> None:
         self.store = store or _Store()
+        self.is_matched = True
         self._matches: _ByPosition[Match] = _ByPosition()
         self._undecided: _ByPosition[UndecidedMatch] = _ByPosition()
         self._pending: _ByPosition[UndecidedMatch] = _ByPosition()
@@ -244,6 +245,7 @@ class Findings:
             self.pending(positions),
             dropped.removed,
             parsed.warnings,
+            self.is_matched,
         )
 
     def _take(self, positions: set[int], owed: Findings) -> set[int]:

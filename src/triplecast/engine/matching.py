@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from threading import Lock
+from typing import Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -22,7 +23,7 @@ from triplecast.match import Matcher
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
-from triplecast.outbox import OutboxBatch
+from triplecast.outbox import Outbox, OutboxBatch
 from triplecast.registry.registry import Registry
 from triplecast.taxonomy import Taxonomies
 from triplecast.telling import OpenEvents
@@ -37,12 +38,34 @@ MATCHED_AT_ONCE = 1_000
 """Documents that are matched and committed together, unless fewer come to `BYTES_AT_ONCE`."""
 
 
+class MatchingElsewhere(Protocol):
+    """Matches in the place of an engine, on threads of its own, and commits by the engine's driver
+    (`pipeline.matching`)."""
+
+    def take(self, journal: Journal, outbox: Outbox, driver: Driver, registry: Registry) -> None:
+        """Whose publications these are; before anything else."""
+
+    def cover(self, snapshot: Snapshot) -> None:
+        """There is a new index, on disk."""
+
+    def wake(self) -> None:
+        """There is something to match."""
+
+
 class Matching:
     """Matches what the journal has and the outbox has not."""
 
     def __init__(
-        self, journal: Journal, driver: Driver, registry: Registry, matcher: Matcher, asking: Asking, querying: Querying
+        self,
+        journal: Journal,
+        driver: Driver,
+        registry: Registry,
+        matcher: Matcher,
+        asking: Asking,
+        querying: Querying,
+        elsewhere: MatchingElsewhere | None = None,
     ) -> None:
+        self._elsewhere = elsewhere
         self._matched = MatchStats()
         self._uncounted: list[MatchStats] = []
         """What `_matched` lacks: at most `COUNTED_AT_ONCE`."""
@@ -66,7 +89,12 @@ class Matching:
 
     def follow(self, outcome: Findings | None = None) -> None:
         """Match and call operators until nothing is due; add what matched to `outcome`. Pairs of operators that are
-        unavailable are set aside until these are back."""
+        unavailable are set aside until these are back. Where it is matched elsewhere, return at once."""
+        if self._elsewhere is not None:
+            self._elsewhere.wake()
+            if outcome is not None:
+                outcome.is_matched = False
+            return
         if self._driver.is_done:
             return
         self.asking.revive()

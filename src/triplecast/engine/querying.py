@@ -7,7 +7,6 @@ both are read again, the answers as of what was told.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TypeAlias
 
 from pyoxigraph import Triple
@@ -40,8 +39,6 @@ class Querying:
         self._journal = journal
         self._matcher = matcher
         self._asked = operators
-        path = Path(journal.where)
-        self._folder = path.parent if path.is_absolute() else None
         self._repository: Repository | None = None
         self._standing: StandingQueries | None = None
         self._copies = EntailedCopies()
@@ -52,7 +49,7 @@ class Querying:
         if not isinstance(steps, int) or steps < 1:
             raise InputError(f"a query cannot take {steps!r} steps", "give a number from 1")
         if self._repository is None:
-            self._repository = Repository(self._journal, self._folder, self._journal.sole)
+            self._repository = Repository(self._journal, self._journal.folder, self._journal.sole)
         store, taxonomy = self._repository.follow(), self._repository.taxonomy
         return query_store(store, text, language, steps, now, entailment, taxonomy, self._copies)
 
@@ -91,7 +88,7 @@ class Querying:
         owed = OwedAnswers(self._journal.settings().get(OWED), after)
         start = owed.start(after)
         if self._repository is None or self._repository.reached > start:
-            self._repository = Repository(self._journal, self._folder, self._journal.sole, start)
+            self._repository = Repository(self._journal, self._journal.folder, self._journal.sole, start)
         self._repository.follow(start)
         return StandingQueries(self._journal, self._repository, self._matcher, after, owed, self._asked, self._compiled)
 

@@ -117,7 +117,7 @@ class UndecidedMatch:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of one document: durable and matched when it is given."""
+    """What became of one document: durable when it is given, and matched unless the engine is matched elsewhere."""
 
     publications: tuple[Accepted, ...]
     """A feed or a dataset gives several; an unchanged one is here too, and was not matched again."""
@@ -132,6 +132,8 @@ class Receipt:
     roots (`split`) has them no longer."""
     warnings: tuple[str, ...] = ()
     """On a document that is probably not what was meant, such as one without triples."""
+    is_matched: bool = True
+    """Whether `matches`, `undecided` and `pending` are known; else the outbox has them later."""
 
     def _repr_html_(self) -> str:
         counted = {name: len(getattr(self, name)) for name in self.__slots__[:5]}

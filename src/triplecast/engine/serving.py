@@ -110,8 +110,7 @@ class Serving:
     @property
     def folder(self) -> Path | None:
         """Where the engine is; None in memory."""
-        path = Path(self._journal.where)
-        return path.parent if path.is_absolute() else None
+        return self._journal.folder
 
     def state(self, graph: str) -> DocumentState | None:
         """The state of a graph; None where it has no document."""

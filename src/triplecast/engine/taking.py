@@ -44,8 +44,7 @@ class Taking:
     @property
     def folder(self) -> Path | None:
         """Where the engine is; None in memory."""
-        path = Path(self._journal.where)
-        return path.parent if path.is_absolute() else None
+        return self._journal.folder
 
     def changes(
         self, changes: Sequence[Draft | str], sources: Mapping[str, FileState], gone: Sequence[str] = ()

@@ -105,10 +105,6 @@ def _compares_constants(arguments: Iterable[Expression]) -> bool:
     )
 
 
-def _reads_graph(expression: Expression) -> bool:
-    return any(isinstance(part, Call) and part.function in FUNCTION_MARKS for part in subexpressions(expression))
-
-
 def _is_movable(expression: Expression) -> bool:
     return not asks_operators(expression) and not any(
         isinstance(part, Exists) or (isinstance(part, Call) and part.function == "BNODE")

@@ -39,39 +39,32 @@ class Concerned(NamedTuple):
 
     rows: dict[int, RowsChanged]
     """Other rows of the answer, in the neighbourhood of what changed."""
-    stars: Mapping[int, Mapping[int, RowsChanged]]
+    stars: dict[int, dict[int, RowsChanged]]
     """Other rows of some of its stars, by their numbers."""
-    unsure: Collection[int]
+    unsure: set[int]
     """Its stars, or its answer around them, have more rows than are told."""
-    star_rows: Mapping[StarKey, RowsChanged | None]
+    star_rows: dict[StarKey, RowsChanged | None]
     """What is known of the stars of the unsure; None of one that has too many rows."""
 
+    @classmethod
+    def nobody(cls) -> Concerned:
+        """To be added to."""
+        return cls({}, {}, set(), {})
 
-NOT_CONCERNED = Concerned({}, {}, (), {})
+
+NOT_CONCERNED = Concerned.nobody()
+"""Nothing is added to it."""
 ROWS_AT_ONCE, KEYS_AT_ONCE = 1_000_000, 1_000_000
 """Triples of views, and subjects around, of several events; one event may have more."""
 _RANGE = np.array([0, 1 << 32], np.int64)
 NO_KEYS: I64 = np.zeros(0, np.int64)
 
 
-class _FoundOfEvent:
-    """What was found of one event."""
-
-    def __init__(self) -> None:
-        self.rows: dict[int, RowsChanged] = {}
-        self.stars: dict[int, dict[int, RowsChanged]] = defaultdict(dict)
-        self.unsure: set[int] = set()
-        self.star_rows: dict[StarKey, RowsChanged | None] = {}
-
-    def freeze(self) -> Concerned:
-        return Concerned(self.rows, self.stars, self.unsure, self.star_rows)
-
-
 class _FoundTogether:
     """What was found of several events."""
 
     def __init__(self) -> None:
-        self.events: dict[int, _FoundOfEvent] = defaultdict(_FoundOfEvent)
+        self.events: dict[int, Concerned] = defaultdict(Concerned.nobody)
         self.plain: list[PlainRows] = []
 
 
@@ -182,12 +175,12 @@ class FiledQueries:
                 continue
             plain += found.plain
             for event, each in found.events.items():
-                concerned[event] = each.freeze()
+                concerned[event] = each
         if not apart or any(each.unsure for each in concerned):
             for answers in (each.answers() for each in plain):
                 for place, (event, registration) in enumerate(zip(answers.events, answers.keys, strict=True)):
                     if concerned[event] is NOT_CONCERNED:
-                        concerned[event] = _FoundOfEvent().freeze()
+                        concerned[event] = Concerned.nobody()
                     concerned[event].rows[registration] = answers.at(place)
             return concerned, []
         return concerned, plain
@@ -232,7 +225,8 @@ class FiledQueries:
                     if isinstance(owner, _GroupNode):
                         nodes[owner].add(event)
                     else:
-                        found.events[event].stars[owner.registration][owner.number] = answers.at(place)
+                        stars = found.events[event].stars.setdefault(owner.registration, {})
+                        stars[owner.number] = answers.at(place)
         for event, key in changed.beyond:
             for owner in self._whose(key):
                 if isinstance(owner, _GroupNode):
@@ -280,7 +274,7 @@ class FiledQueries:
                 return None
             around.append(reached.keys)
             for event in reached.beyond:
-                found.events[event].unsure |= group.members
+                found.events[event].unsure.update(group.members)
         return concerned if len(around) == 1 else distinct(np.concatenate(around))
 
 

@@ -4,15 +4,13 @@ from triplecast.index.registrations import Removals
 from triplecast.index.segment import Segment, build_segment, build_segments
 from triplecast.index.segment_store import SegmentFolder, SegmentStore, open_snapshot
 from triplecast.index.snapshot import Snapshot
-from triplecast.index.structures import Anchor, FirstWritten, NoFilter, RarestKey
+from triplecast.index.structures import Anchor, RarestKey
 from triplecast.index.writer import INDEX, IndexWriter
 
 __all__ = [
     "INDEX",
     "Anchor",
-    "FirstWritten",
     "IndexWriter",
-    "NoFilter",
     "RarestKey",
     "Removals",
     "Segment",

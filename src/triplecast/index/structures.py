@@ -41,27 +41,6 @@ class RarestKey:
         return np.lexsort((uses, -weight))
 
 
-@dataclass(frozen=True, slots=True)
-class FirstWritten:
-    """Prefer the key that occurs first in the subscriptions, without statistics."""
-
-    unfiltered: bool = False
-
-    def rank(self, terms: I32, uses: I64) -> NDArray[np.int64]:
-        return np.arange(len(uses))
-
-
-@dataclass(frozen=True, slots=True)
-class NoFilter:
-    """Make every structure a candidate of every publication: the reference for the others."""
-
-    unfiltered: bool = True
-
-    def rank(self, terms: I32, uses: I64) -> NDArray[np.int64]:
-        always = terms[:, 0] == -2
-        return np.lexsort((uses, ~always))
-
-
 def pack(*columns: NDArray[np.integer]) -> I32:
     return np.ascontiguousarray(np.stack(columns, axis=1).astype(np.int32))
 

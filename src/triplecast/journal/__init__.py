@@ -1,7 +1,7 @@
 """The journal: the one durable, total order of everything that changes an answer."""
 
 from triplecast.journal.cutting import NOTHING_DROPPED, Acceptance, Accepted, Dropped
-from triplecast.journal.interface import JournalReader, RegistryChanges
+from triplecast.journal.interface import RegistryChanges
 from triplecast.journal.journal import Journal
 from triplecast.journal.parts import HeldGraph, PartChange
 from triplecast.journal.reader import JournalFile, Rejected
@@ -21,7 +21,6 @@ __all__ = [
     "HeldGraph",
     "Journal",
     "JournalFile",
-    "JournalReader",
     "PartChange",
     "RegistryChanges",
     "Rejected",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from triplecast.errors import StorageFault
 from triplecast.journal.check import check_end, check_journal, check_written
-from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
+from triplecast.journal.interface import RegistryChanges, RegistrySlice
 from triplecast.journal.leases import read_leases
 from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt, read_result, read_results
 from triplecast.journal.parts import PartChange, last_change, read_changes
@@ -51,13 +51,23 @@ class Rejected(NamedTuple):
     reject: Reject
 
 
-class JournalFile(Records, JournalReader):
-    """A journal in SQLite: a `JournalReader`, and what a folder's own processes read beside."""
+class JournalFile(Records):
+    """A journal in SQLite: what matching reads of it (`MatchingReader`), and what a folder's own processes read beside.
+
+    What has a position never changes, and nothing is ever written before `head`: two readers of one range see the same.
+    Ranges exclude `after` and include `upto`; positions beyond `head` are empty.
+    """
 
     @staticmethod
     def read_only(folder: Path | str) -> JournalFile:
         """Return a follower of the journal in `folder`, which need not exist yet. It takes no lock."""
         return JournalFile(SqliteFile.follower(Path(folder) / DATABASE, JOURNAL))
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the file is; None in memory."""
+        path = Path(self.where)
+        return path.parent if path.is_absolute() else None
 
     # ---- the registry -----------------------------------------------------------------------------------------------
 

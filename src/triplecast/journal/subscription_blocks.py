@@ -95,9 +95,7 @@ class SubscriptionBlock:
 
     def hears(self) -> list[str]:
         """`Subscription.hears` of all of them."""
-        column = self._fields.get("notify", EVERY)
-        every = column if isinstance(column, list) else [column] * len(self.ids)
-        return [each or CHANGED for each in every]
+        return [each or CHANGED for each in self._whole_column("notify")]
 
     def heard(self) -> set[str]:
         """As `heard_by` of all of them."""
@@ -106,9 +104,7 @@ class SubscriptionBlock:
 
     def keys(self) -> Mapping[int, tuple[str, ...]]:
         """`Subscription.key` by registration, of those that have one."""
-        column = self._fields.get("key", "")
-        every = column if isinstance(column, list) else [column] * len(self.ids) if column else ()
-        return {id: tuple(each.split()) for id, each in zip(self.ids, every, strict=False) if each}
+        return {id: tuple(each.split()) for id, each in zip(self.ids, self._whole_column("key"), strict=True) if each}
 
     def ticket(self, id: int) -> bytes:
         """The hash of a subscription's ticket; empty where it has none."""
@@ -116,7 +112,7 @@ class SubscriptionBlock:
         return self._tickets[TICKET * place : TICKET * (place + 1)]
 
     def _whole_column(self, name: str) -> list[Any]:
-        column = self._fields[name]
+        column = self._fields.get(name, _UNSAID.get(name))
         return column if isinstance(column, list) else [column] * len(self.ids)
 
     def _field(self, name: str, id: int) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.layout import I32, I64, U8, U32, U64
 from triplecast.kernels.views import Views, view_graphs
+from triplecast.kernels.words import prefetch
 
 SETS_LIMIT = (1 << 16) - 1
 """Sets of shards; keys of others lead to all."""
@@ -59,17 +60,23 @@ def _fill(terms: U64, masks: U8, number: I32, slots: U32) -> None:
 @njit
 def route_views(directory: Directory, views: Views, always: int) -> I64:
     """[V] the shards that each view has to visit: bit k for shard k, `always` among them."""
-    visits = np.empty(len(views.mode), np.int64)
-    _route(directory, views.offsets, views.triples, views.terms.hashes, always, visits)
+    visits, most = np.empty(len(views.mode), np.int64), 0
+    for view in range(len(visits)):
+        most = max(most, views.offsets[view + 1] - views.offsets[view])
+    queued = np.empty(most * len(directory.masks), np.uint64)
+    _route(directory, views.offsets, views.triples, views.terms.hashes, always, queued, visits)
     return visits
 
 
 @borrowing
-def _route(directory: Directory, offsets: I64, triples: I32, hashes: U64, always: int, visits: I64) -> None:
+def _route(
+    directory: Directory, offsets: I64, triples: I32, hashes: U64, always: int, queued: U64, visits: I64
+) -> None:
     slots, sets, masks = directory.slots, directory.sets, directory.masks
     nothing = np.uint64(0)
     for view in range(len(visits)):
         found = np.int64(always)
+        lookups = 0
         for triple in range(offsets[view], offsets[view + 1]):
             subject, predicate, end = hashes[triples[triple, 0]], hashes[triples[triple, 1]], hashes[triples[triple, 2]]
             for mask in masks:
@@ -79,12 +86,16 @@ def _route(directory: Directory, offsets: I64, triples: I32, hashes: U64, always
                     end if mask & 4 else nothing,
                     mask,
                 )
-                slot = _find_first(hashed, len(slots))
-                tag = np.uint32(hashed) & _TAG
-                while slots[slot] != 0:
-                    if slots[slot] & _TAG == tag:
-                        found |= sets[np.int64(slots[slot] & ~_TAG) - 1]
-                    slot = slot + 1 if slot + 1 < len(slots) else 0
+                prefetch(slots, _find_first(hashed, len(slots)))
+                queued[lookups] = hashed
+                lookups += 1
+        for lookup in range(lookups):
+            slot = _find_first(queued[lookup], len(slots))
+            tag = np.uint32(queued[lookup]) & _TAG
+            while slots[slot] != 0:
+                if slots[slot] & _TAG == tag:
+                    found |= sets[np.int64(slots[slot] & ~_TAG) - 1]
+                slot = slot + 1 if slot + 1 < len(slots) else 0
         visits[view] = found
 
 

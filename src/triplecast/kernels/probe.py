@@ -216,6 +216,23 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
 
 
 @inlined
+def find_triples(index: Index, encoded: Encoded, view: int, key: int, slot: int, hit: int, hits: Hits) -> int:
+    """Look for the triples of a view that have a key, as `probe` finds them; return how many hits there are then."""
+    slots, chain, triples, key_terms = hits.slots, hits.chain, encoded.triples, index.key_terms
+    slots[slot, 0], slots[slot, 1], slots[slot, 2] = key, -1, 0
+    mask = (key_terms[key, 0] >= 0) * 1 + (key_terms[key, 1] >= 0) * 2 + (key_terms[key, 2] >= 0) * 4
+    base = encoded.view_offsets[view]
+    for triple in range(encoded.view_offsets[view + 1] - 1, base - 1, -1):
+        if triples[triple, LOOKUPS] >> mask & 1 and _has_terms(key_terms, key, triples, triple, mask):
+            chain[hit, 0] = triple - base
+            chain[hit, 1] = slots[slot, 1]
+            slots[slot, 1] = hit
+            slots[slot, 2] += 1
+            hit += 1
+    return hit
+
+
+@inlined
 def _has_terms(key_terms: I32, key: Integer, triples: I32, triple: int, mask: int) -> bool:
     """Whether a key is that of a triple under a mask."""
     return bool(

@@ -8,12 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
-from triplecast.kernels.layout import I32, I64, U8, U64, Answers, empty_answers
+from triplecast.kernels.layout import I32, I64, U8, U64, Answers, Integer, empty_answers
 from triplecast.kernels.resolve import Terms, empty_terms
 from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.kernels.sheets import BACKSLASH, QUOTE, SheetLimits, Sheets
 from triplecast.kernels.words import copy_numbers, count_low_zeros, load_word, multiply_fold
 
+SPARSEST = 16
+"""Registrations between the first and the last for each row that is merged by marks."""
 _SEED, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
@@ -106,21 +108,19 @@ def write_rows(
         while run < sheets.runs and publication[matched.run_view[run]] == of:
             run += 1
         for pair in range(matched.run_start[first], matched.run_start[run]):
-            sheet, member = sheets.of_pair[pair], np.uint32(matched.subscription[pair])
+            sheet = sheets.of_pair[pair]
             if sheet < 0 or limits.weight[sheets.answer[sheet]] > 0 or offsets[sheet] == offsets[sheet + 1]:
                 left += 1
                 continue
             size += offsets[sheet + 1] - offsets[sheet]
-            work.sheet[member] = sheet
-            work.members[member >> 6] |= np.uint64(1) << np.uint64(member & 63)
-            work.lines[member >> 12] |= np.uint64(1) << np.uint64((member >> 6) & 63)
+            _mark(work, matched.subscription[pair], sheet)
         filled = _take_marked(work, of, written, filled)
     rows = written[0][:filled], written[1][:filled], written[2][:filled]
     return WrittenRows(rows[0], rows[1], rows[2], offsets, text, size, left)
 
 
 @borrowing
-def _take_marked(work: Work, publication: int, written: tuple[I32, I32, I32], filled: int) -> int:
+def _take_marked(work: Work, publication: Integer, written: tuple[I32, I32 | I64, I32], filled: int) -> int:
     """Write the marked members as rows of a publication, in order, and clear their marks; return how many rows there
     are in all."""
     for line in range(len(work.lines)):
@@ -138,6 +138,55 @@ def _take_marked(work: Work, publication: int, written: tuple[I32, I32, I32], fi
                 written[2][filled] = work.sheet[member]
                 filled += 1
     return filled
+
+
+def merge_rows(lengths: Sequence[int], publication: I32, registration: I64, sheet: I32) -> tuple[I32, I64, I32] | None:
+    """Rows of so many parts one after the other, in each by publication, as one list by publication and registration.
+    None where it takes less to sort them, or must: they are few for how far their registrations are apart, not in
+    order, or two of them are of one pair."""
+    count = len(publication)
+    base = int(registration.min()) if count else 0
+    span = int(registration.max()) - base + 1 if count else 0
+    if not 0 < span <= SPARSEST * count:
+        return None
+    merged = _merge_marked(publication, registration, sheet, np.cumsum([0, *lengths]), base, make_work(span, 0))
+    return merged if len(merged[0]) == count else None
+
+
+@njit
+def _merge_marked(
+    publication: I32, registration: I64, sheet: I32, starts: I64, base: int, work: Work
+) -> tuple[I32, I64, I32]:
+    """What was merged until the parts prove to be out of order."""
+    count, filled, last = len(publication), 0, np.int32(-1)
+    written = np.empty(count, np.int32), np.empty(count, np.int64), np.empty(count, np.int32)
+    at = starts[:-1].copy()
+    while True:
+        of, found = np.int32(0), False
+        for part in range(len(at)):
+            if at[part] < starts[part + 1] and (not found or publication[at[part]] < of):
+                of, found = publication[at[part]], True
+        if not found or of <= last:
+            return written[0][:filled], written[1][:filled], written[2][:filled]
+        before = filled
+        for part in range(len(at)):
+            row = at[part]
+            while row < starts[part + 1] and publication[row] == of:
+                _mark(work, registration[row] - base, sheet[row])
+                row += 1
+            at[part] = row
+        filled = _take_marked(work, of, written, filled)
+        for row in range(before, filled):
+            written[1][row] += base
+        last = of
+
+
+@inlined
+def _mark(work: Work, member: Integer, sheet: Integer) -> None:
+    place = np.uint32(member)
+    work.sheet[place] = sheet
+    work.members[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
+    work.lines[place >> 12] |= np.uint64(1) << np.uint64((place >> 6) & 63)
 
 
 @njit
@@ -208,9 +257,13 @@ def join_sheets(parts: Sequence[tuple[I32, I64, U8]]) -> tuple[I32, I64, U8]:
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))])
     sheets, text, first = [np.zeros(0, np.int32)], np.empty(starts[-1], np.uint8), 0
     for (sheet, offsets, source), kept, length in zip(parts, used, lengths, strict=True):
-        sheets.append((np.cumsum(kept, dtype=np.int32) + np.int32(first - 1))[sheet])
-        source = np.require(source, requirements="W")  # as the kernel was compiled for
-        gather(source, offsets[:-1][kept], length, text, starts[first : first + len(length)])
+        if kept.all():
+            sheets.append(sheet + np.int32(first))
+            text[starts[first] : starts[first + len(length)]] = source[offsets[0] : offsets[-1]]
+        else:
+            sheets.append((np.cumsum(kept, dtype=np.int32) + np.int32(first - 1))[sheet])
+            source = np.require(source, requirements="W")  # as the kernel was compiled for
+            gather(source, offsets[:-1][kept], length, text, starts[first : first + len(length)])
         first += len(length)
     return np.concatenate(sheets), starts, text
 
@@ -315,5 +368,6 @@ def warm_up() -> None:
     json, _ = render_sheets(sheets, empty_answers(), empty_terms(), limits)
     write_rows(sheets, empty_answers(), empty_terms(), limits, runs, none, make_work(0, 0))
     gather(json, wide, wide, json, wide)
+    _merge_marked(none, wide, none, np.zeros(1, np.int64), 0, make_work(0, 0))
     write_ids(RowIds(json, json, np.zeros(1, np.int64), wide, wide, np.zeros(0, np.uint8)))
     digest_rows(np.zeros(2, np.int64), RowColumns(wide, np.zeros(0, np.uint8), none, np.zeros(1, np.int64), json))

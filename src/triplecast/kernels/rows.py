@@ -37,15 +37,19 @@ from triplecast.kernels.layout import (
     empty_encoded,
     empty_index,
 )
-from triplecast.kernels.probe import Hits, forget_keys, make_hits, probe
+from triplecast.kernels.probe import Hits, find_slot, find_triples, forget_keys, make_hits, probe, table_size
 from triplecast.kernels.resolve import Terms, empty_terms
-from triplecast.kernels.row_order import drop_repeated, rank_terms, sort_rows
+from triplecast.kernels.row_order import drop_repeated, rank_terms, sort_few, sort_rows
 from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.kernels.sheets import BYTES_A_ROW, SheetLimits, Sheets, sheet_size
 from triplecast.kernels.walk import EXHAUSTED, STEPS_LIMIT, Walk, abandon, advance, begin, make_state
 
 SOLUTIONS_LIMIT = 10_000
 """Solutions of one structure in one view."""
+FEW = 6
+"""Rows that are sorted without ranking the terms of their publication first."""
+FEW_PATTERNS = 16
+"""See `_find_hits`."""
 NO_ROOM = -2
 """Of `_solve`: the cells are full; nothing was added."""
 
@@ -100,7 +104,7 @@ def collect_sheets(
         if matched.run_view[run] != view:
             forget_keys(hits, keys)
             view = matched.run_view[run]
-            keys, size = probe(index, encoded, view, hits)
+            keys, size = _find_hits(index, encoded, matched, run, hits)
         start, end = matched.run_start[run], matched.run_start[run + 1]
         first_cell = growing.sizes[2]
         solutions = 1
@@ -132,11 +136,14 @@ def collect_sheets(
                 count = _select(index, encoded, structure, entry, growing.cells, first_cell, selected, solutions)
             if count > 1:
                 base = encoded.view_terms[view, 0]
-                if ranked != base:
+                columns = answers.variable[answers.offsets[answer] : answers.offsets[answer + 1]]
+                if ranked != base and count > FEW:
                     rank_terms(terms, base, encoded.view_terms[view, 1], ranks)
                     ranked = base
-                columns = answers.variable[answers.offsets[answer] : answers.offsets[answer + 1]]
-                sort_rows(selected[:count], spare, growing.cells, columns, ranks)
+                if ranked == base:
+                    sort_rows(selected[:count], spare, growing.cells, columns, ranks)
+                else:
+                    sort_few(selected[:count], growing.cells, columns, terms)
                 if answers.flags[answer] & DISTINCT_FLAG:
                     count = drop_repeated(selected[:count], growing.cells, columns)
             written = 4  # [{}]
@@ -169,6 +176,34 @@ def collect_sheets(
         growing.bytes[:sheets],
         runs,
     )
+
+
+@borrowing
+def _find_hits(index: Index, encoded: Encoded, matched: MatchedRuns, run: int, hits: Hits) -> tuple[int, int]:
+    """Fill `hits` for the runs of one view, from this on, as `probe` does: (keys to forget, slots in use). Where their
+    patterns are few, they are looked for among the triples, which takes less than every key that these may have."""
+    run_view, run_structure = matched.run_view, matched.run_structure
+    structures, shapes, steps = index.structures, index.shapes, index.full_steps
+    view, last, patterns = run_view[run], run, 0
+    while last < len(run_view) and run_view[last] == view:
+        shape = structures[run_structure[last], STRUCTURE_SHAPE]
+        patterns += shapes[shape + 1, SHAPE_FULL] - shapes[shape, SHAPE_FULL]
+        last += 1
+    if patterns > FEW_PATTERNS:
+        return probe(index, encoded, view, hits)
+    size = min(table_size(patterns), len(hits.slots))
+    hits.slots[:size, 0] = -1
+    hits.links[0] = 0
+    hit = 0
+    for each in range(run, last):
+        structure = run_structure[each]
+        shape, first_key = structures[structure, STRUCTURE_SHAPE], structures[structure, STRUCTURE_KEYS]
+        for step in range(shapes[shape, SHAPE_FULL], shapes[shape + 1, SHAPE_FULL]):
+            key = index.structure_keys[first_key + steps[step, 0]]
+            slot = find_slot(hits.slots, size, key)
+            if hits.slots[slot, 0] < 0:
+                hit = find_triples(index, encoded, view, key, slot, hit, hits)
+    return 0, size
 
 
 @borrowing

@@ -70,10 +70,13 @@ class AnswerLimit:
         parts = [*self.measured, *(self._added_columns(publication) for publication in self._added)]
         if not parts or sum(int(sizes.sum()) for _, _, sizes in parts) <= self.limit:
             return
-        publication, registration, size = (np.concatenate(column) for column in zip(*parts, strict=True))
-        much = np.bincount(publication, size) > self.limit
+        taken = np.zeros(max(int(publication.max(initial=0)) for publication, _, _ in parts) + 1)
+        for publication, _, size in parts:
+            taken += np.bincount(publication, size, len(taken))
+        much = taken > self.limit
         if not much.any():
             return
+        publication, registration, size = (np.concatenate(column) for column in zip(*parts, strict=True))
         those = much[publication]
         publication, registration, size = publication[those], registration[those], size[those]
         order = order_pairs(publication, registration)

@@ -14,7 +14,7 @@ from triplecast.evaluate.unknown import Answers
 from triplecast.index import Segment, Snapshot
 from triplecast.kernels.changed import ChangedAnswers, ChangedLimits
 from triplecast.kernels.layout import I64
-from triplecast.kernels.render import join_sheets
+from triplecast.kernels.render import join_sheets, merge_rows
 from triplecast.kernels.resolve import current_hash_mask
 from triplecast.kernels.single import Packed
 from triplecast.kernels.views import Views
@@ -290,10 +290,13 @@ def join_rows(
     """All rows of a batch by (publication, registration), with the sheets that they need."""
     publication = np.concatenate([part.publication for part in parts])
     registration = np.concatenate([part.registration for part in parts])
-    order = order_pairs(publication, registration)
     sheet, offsets, text = join_sheets([(part.sheet, part.offsets, part.text) for part in parts])
+    rows = merge_rows([len(part.publication) for part in parts], publication, registration, sheet)
+    if rows is None:
+        order = order_pairs(publication, registration)
+        rows = publication[order], registration[order], sheet[order]
     ordered = tuple(sorted(undecided, key=lambda pair: (pair.publication, pair.registration)))
-    return MatchedBatch(publication[order], registration[order], sheet[order], offsets, text, ordered, open_rows, stats)
+    return MatchedBatch(*rows, offsets, text, ordered, open_rows, stats)
 
 
 def merge_batches(first: MatchedBatch, then: MatchedBatch) -> MatchedBatch:

@@ -144,18 +144,6 @@ def match_runs(segment: Segment, encoded: Encoded, scratch: Scratch, room: int =
     return match_views(index, encoded, scratch.reserve(len(encoded.view_mode)), room)
 
 
-def match_ids(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> tuple[I32, I32]:
-    """(publication, member) of every conjunction with a solution, decided or candidate, grouped by publication."""
-    matched = match_runs(segment, encoded, scratch)
-    return publications_of(views, matched), matched.subscription
-
-
-def match_rows(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> tuple[MatchedRuns, Sheets]:
-    """Matches with bindings as arrays of term numbers."""
-    matched = match_runs(segment, encoded, scratch)
-    return matched, make_sheets(segment, views, encoded, matched, scratch)
-
-
 def make_sheets(
     segment: Segment,
     views: Views,

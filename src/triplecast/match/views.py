@@ -12,7 +12,7 @@ from triplecast.kernels.pairing import SegmentKeys, pair_triples
 from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, rank_strings, resolve
 from triplecast.kernels.scan import ScannedBatch, scan
 from triplecast.kernels.views import Views, make_views, take_views, view_graphs
-from triplecast.kernels.wordbank import WordBank, cut_texts, mark_texts, no_words
+from triplecast.kernels.wordbank import WordBank, mark_texts
 from triplecast.model.publication import Publication
 
 WHOLE, DECIDED_ONLY, VERIFIED_ONLY = 0, 1, 2
@@ -93,21 +93,9 @@ def mark_views_texts(segment: Segment, views: Views, identity: I32) -> U8:
     return wanted
 
 
-def cut_views_texts(segment: Segment, views: Views, identity: I32) -> WordBank:
-    """The words of those literals."""
-    return cut_texts(views.terms, mark_views_texts(segment, views, identity)) if segment.uses_words else no_words()
-
-
 def find_identity(segment: Segment, terms: Terms) -> I32:
     """[L] the id that the segment's dictionary gives to each term, -1 unknown."""
     return resolve(segment.tables.dictionary, terms)
-
-
-def encode(segment: Segment, views: Views) -> Encoded:
-    """A batch in the numbers of one segment."""
-    identity = find_identity(segment, views.terms)
-    bank = cut_views_texts(segment, views, identity)
-    return encode_found(segment, views, identity, bank, np.zeros(0, np.int64))
 
 
 def encode_found(segment: Segment, views: Views, identity: I32, bank: WordBank, source: I64) -> Encoded:

@@ -37,7 +37,6 @@ class Slot:
     index: int
 
 
-Constant: TypeAlias = NamedNode | Literal | Slot
 Node: TypeAlias = Variable | NamedNode | Literal | Slot
 
 

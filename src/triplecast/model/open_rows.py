@@ -73,9 +73,6 @@ class OpenRows(NamedTuple):
         """The pairs, and why their operators could not be called."""
         return tuple(map(PairReason, self.position.tolist(), self.registration.tolist(), self.reasons))
 
-    def calls_of(self, pair: int) -> tuple[GroundCall, ...]:
-        return tuple(self.calls[number] for number in self.needed[self.waits[pair] : self.waits[pair + 1]].tolist())
-
     def only(self, kept: Sequence[int] | NDArray[np.int64]) -> OpenRows:
         """Some of the pairs, in ascending order."""
         if len(kept) == self.pairs:

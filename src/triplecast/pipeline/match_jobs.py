@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from types import TracebackType
@@ -43,6 +44,10 @@ matching some hundred publications."""
 
 LOOK_SECONDS = 0.05
 """Between two looks at the journal when nobody says that there is more."""
+
+BATCHES_OF_TWO_STAGES = 2
+"""Matched at a time where the index is in shards: Spark gives the cores that the first leaves idle, between its stages,
+to the index stage of the next, if that is a full batch."""
 
 _GROUP = "triplecast-matches"
 
@@ -90,25 +95,39 @@ class MatchJobs:
             self._work.result()
 
     def _repeat(self) -> None:
-        after, committing, next_start = self._sink.reached()[0], None, 0.0
-        with Journal.read_only(self._stage.folder) as journal, ThreadPoolExecutor(1, "triplecast-commits") as commits:
+        after, committing, next_start, free = self._sink.reached()[0], None, 0.0, 0.0
+        matching: deque[tuple[float, Future[pa.Table]]] = deque()
+        most = BATCHES_OF_TWO_STAGES if self._stage.shards else 1
+        with (
+            Journal.read_only(self._stage.folder) as journal,
+            ThreadPoolExecutor(most, "triplecast-jobs") as jobs,
+            ThreadPoolExecutor(1, "triplecast-commits") as commits,
+        ):
             while not self._ending.is_set():
-                batch = plan_batch(self._horizon.now, journal, after, self._slices, self._stage)
-                if batch is None and committing is None:
+                batch = None
+                if len(matching) < most:
+                    batch = plan_batch(self._horizon.now, journal, after, self._slices, self._stage)
+                if batch is not None and (batch.full or not matching):
+                    if not batch.full and time.monotonic() < next_start:
+                        self._ending.wait(next_start - time.monotonic())
+                        continue
+                    began = time.monotonic()
+                    matching.append((began, jobs.submit(self._match, batch)))
+                    next_start = began + BUSY_SECONDS * (batch.upto - after >= BUSY)
+                    after = batch.upto
+                    if batch.full and len(matching) < most:
+                        continue
+                if not matching and committing is None:
                     self._horizon.wait(LOOK_SECONDS)
                     continue
-                if batch is not None and not batch.full and time.monotonic() < next_start:
-                    self._ending.wait(next_start - time.monotonic())
-                    continue
-                began = time.monotonic()
-                matched = None if batch is None else self._match(batch)
+                began, job = matching.popleft() if matching else (0.0, None)
+                matched = None if job is None else job.result()
                 if committing is not None:
                     committing.result()
                 committing = None
-                if batch is not None and matched is not None:
-                    committing = commits.submit(self._commit, matched, began)
-                    next_start = began + BUSY_SECONDS * (batch.upto - after >= BUSY)
-                    after = batch.upto
+                if matched is not None:
+                    committing = commits.submit(self._commit, matched, max(began, free))
+                    free = time.monotonic()
             if committing is not None:
                 committing.result()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,9 +19,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from triplecast.driver import Driver, open_outbox
-from triplecast.engine.querying import Querying
 from triplecast.errors import InputError
-from triplecast.incremental import OperatorAnswers
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.document_files import check_broader
@@ -30,28 +28,20 @@ from triplecast.journal import Journal
 from triplecast.kafka import Kafka, settle_group
 from triplecast.kafka.relay import Relay
 from triplecast.kafka.topic_reader import TopicReader
-from triplecast.kernels.compiling import FIRST, compile_kernels, warm
 from triplecast.languages.roots import read_split
-from triplecast.match import Matcher
-from triplecast.model.match import Learnt
-from triplecast.model.operators import SCHEDULE, check_schedule
+from triplecast.model.operators import SCHEDULE
 from triplecast.model.subscription import BROAD_PER_OWNER
-from triplecast.operators.asking.experience import Experience
 from triplecast.operators.operator_set import Declared, operator_set
-from triplecast.outbox import Outbox, OutboxBatch
-from triplecast.partition import SLICES, check_partition
+from triplecast.outbox import Outbox
+from triplecast.partition import SLICES
 from triplecast.pipeline.acceptor import Acceptor, DocumentSource, FolderInbox, Inbox, Intake
-from triplecast.pipeline.horizon import MovingHorizon
 from triplecast.pipeline.looks import look_again
+from triplecast.pipeline.matching import SparkMatching, SparkSettings
 from triplecast.pipeline.object_inbox import ObjectInbox
 from triplecast.pipeline.object_store import is_address, shown
 from triplecast.pipeline.parsing import AHEAD, ClusterParser
 from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.report import Caller, Notice, Phase, ProgressReporter, Summary
-from triplecast.pipeline.sharding import SnapshotCutter
-from triplecast.pipeline.sink import Sink
-from triplecast.pipeline.snapshots import SnapshotSharer
-from triplecast.pipeline.stages import Stage, make_asker
 from triplecast.pipeline.topic_acceptor import TopicAcceptor
 from triplecast.registry.control import ControlServer
 from triplecast.registry.file_source import FileSource
@@ -60,13 +50,9 @@ from triplecast.registry.registry import Registry, settle_documents
 from triplecast.registry.requests import Requests
 from triplecast.registry.taxonomy_files import TaxonomyFiles
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
-from triplecast.sandbox import search_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-INDEX_SECONDS = 1.0
-"""Least time between two updates of the index, so that a worker finds the manifest that its batch was planned with."""
 
 RELAY_SECONDS = 0.05
 """Between two looks at the outbox for notifications to send on."""
@@ -154,9 +140,8 @@ def run(
     `output` holds journal, index, outbox and Spark's log. Raises InputError, FolderLocked, StorageFault or
     PipelineFailed; what was acknowledged before is kept, and the same call continues from there.
     """
+    settings = SparkSettings(cores, spark, schedule, master, partition, shards, snapshots).check()
     declared = operator_set(operators)
-    check_schedule(schedule)
-    check_partition(partition, shards)
     find_subscription_files(sources.subscriptions)
     inbox = open_inbox(sources.inbox) if sources.inbox is not None else None
     output = Path(output)
@@ -168,27 +153,16 @@ def run(
         outbox = closing.enter_context(open_outbox(output, journal))
         settle_documents(journal, sources.dataset)
         known = settle_operators(journal, declared)
-        cut = 0 if partition == SLICES else shards
-        sharer = SnapshotSharer(snapshots, output, journal) if snapshots is not None else None
-        stage = Stage(
-            output,
-            known,
-            schedule,
-            search_path(each.module for each in known),
-            cut,
-            None if sharer is None else sharer.place,
-            tuple(journal.learnt()),
-        )
-        cutter = SnapshotCutter(journal, output, partition, shards, None if sharer is None else sharer.publish)
+        notices: SimpleQueue[Notice] = SimpleQueue()
+        driver = Driver(journal, outbox, journal.has_repository_scope)
+        matching = SparkMatching(settings, output, journal, outbox, driver, known, notices.put)
+        closing.callback(matching.close)
         parser = closing.enter_context(Parser(cores))
         ahead = 1 if master is None else AHEAD
-        running = _Run(
-            sources, inbox, stage, journal, outbox, parser, broad_per_owner, caller or Caller(), once, cutter, ahead
-        )
+        caller = caller or Caller()
+        running = _Run(sources, inbox, matching, notices, journal, outbox, parser, broad_per_owner, caller, once, ahead)
         closing.callback(running.close)
-        how = cores, running.notices.put, spark
-        opened = running.parser.connect
-        return running.follow(SparkSide(stage, running.sink, running.horizon, *how, master=master, opened=opened))
+        return running.follow(matching.spark(running.parser.connect))
 
 
 def open_inbox(place: Path | str) -> Inbox:
@@ -206,36 +180,24 @@ class _Run:
         self,
         sources: Sources,
         inbox: Inbox | None,
-        stage: Stage,
+        matching: SparkMatching,
+        notices: SimpleQueue[Notice],
         journal: Journal,
         outbox: Outbox,
         parser: Parser,
         broad_per_owner: int,
         caller: Caller,
         once: bool,
-        cutter: SnapshotCutter,
         ahead: int,
     ) -> None:
-        self.notices: SimpleQueue[Notice] = SimpleQueue()
+        self.notices = notices
+        self._matching, stage, horizon = matching, matching.stage, matching.horizon
         self._folder = stage.folder
         self._journal = journal
         self._outbox = outbox
-        self.horizon = horizon = MovingHorizon()
-        self._matcher = Matcher(operators=stage.operators)
-        self._asker = make_asker(stage)
-        self._querying = Querying(journal, self._matcher, OperatorAnswers(journal, self._matcher, self._asker))
-        driver = Driver(journal, outbox, journal.has_repository_scope)
-        keep = keep_statistics(journal)
-        join = OutboxBatch.merged if stage.shards else OutboxBatch.joined
-        self.sink = Sink(driver, outbox, horizon.learn, self.notices.put, keep, self._querying.changes, join)
         index = IndexWriter(SegmentFolder(stage.folder / INDEX, journal.sole))
-        self._upkeep = IndexUpkeep(
-            index,
-            journal,
-            lambda: outbox.progress,
-            lambda snapshot: horizon.cover_snapshot(cutter.publish(snapshot)),
-            lambda: stage.operators,
-        )
+        progress, operators = lambda: outbox.progress, lambda: stage.operators
+        self._upkeep = IndexUpkeep(index, journal, progress, matching.cover, operators)
         self._registry = Registry(journal, self._upkeep, broad_per_owner)
         self._files = FileSource(sources.subscriptions, self._registry, journal, self.notices.put)
         self._taxonomy = TaxonomyFiles(sources.taxonomy, sources.broader, journal, self.notices.put)
@@ -255,14 +217,13 @@ class _Run:
                 self._acceptor = TopicAcceptor(TopicReader(sources.kafka, group, journal, self.notices.put), intake)
         self._control: ControlServer | None = None
         self._reporter = ProgressReporter(
-            caller, self.notices, journal, outbox, self._registry, self._files, self._acceptor, self.sink.matched
+            caller, self.notices, journal, outbox, self._registry, self._files, self._acceptor, matching.sink.matched
         )
         self._stop = caller.stop
         self._once = once
         self._registered = threading.Event()
         self._drained = threading.Event()
         self._ending = threading.Event()
-        self._indexed_at = 0.0
 
     def close(self) -> None:
         if self._control is not None:
@@ -271,9 +232,6 @@ class _Run:
         if self._relayed is not None:
             self._relayed.close()
         self._upkeep.close()
-        self._querying.close()
-        self._asker.close()
-        self._matcher.close()
 
     def follow(self, spark: SparkSide) -> Summary:
         """Run until stopped, or with `once` until done; raise what the first failing thread raised."""
@@ -303,10 +261,9 @@ class _Run:
 
     def _register(self, spark: SparkSide) -> None:
         """The registry's thread."""
-        compile_kernels(self.notices.put, self._ending.is_set)
+        self._matching.prepare(self._ending.is_set)
         if self._ending.is_set():
             return
-        warm(FIRST)  # here, while the JVM starts: a worker that finds no compiled kernels makes its batch wait for them
         for line in self._upkeep.open():
             self.notices.put(line)
         self._files.start(time.monotonic())
@@ -320,10 +277,7 @@ class _Run:
         """Whether subscriptions or taxonomy were read again, or the index has changed."""
         took = self._taxonomy.look(time.monotonic())
         took = self._files.look(time.monotonic()) or took
-        if time.monotonic() - self._indexed_at < INDEX_SECONDS or not self._registry.follow():
-            return took
-        self._indexed_at = time.monotonic()
-        return True
+        return self._matching.follow(self._registry) or took
 
     def _accept(self) -> None:
         """The acceptor's thread: documents are taken once the subscription files are registered; with `once`, those
@@ -353,21 +307,7 @@ class _Run:
         if self._journal.has_repository_scope and self._outbox.told < self._journal.head():
             return True
         beyond = self._journal.documents(self._outbox.told, self._journal.head(), 1)
-        return bool(beyond) or self.sink.has_pending()
-
-
-def keep_statistics(journal: Journal) -> Callable[[Sequence[Learnt]], None]:
-    """Return a function that adds a batch's statistics of operators to those that the journal keeps."""
-    experience = Experience(journal.learnt())
-
-    def keep(learnt: Sequence[Learnt]) -> None:
-        if learnt:
-            experience.absorb(learnt)
-            experience.forget()
-            journal.keep_learnt(*experience.changes())
-            experience.note_written()
-
-    return keep
+        return bool(beyond) or self._matching.sink.has_pending()
 
 
 def raise_failure(tasks: Sequence[Future[None]]) -> None:

@@ -24,11 +24,11 @@ from triplecast.index.snapshot import read_checked, read_manifest, seal_checked
 from triplecast.index.writer import MANIFESTS_KEPT
 from triplecast.journal import Journal
 from triplecast.kernels.cache import choose_folder
+from triplecast.machine_cache import alone, drop_oldest
 from triplecast.partition.folder import SHARDS, ShardFolder
 from triplecast.pipeline.hearers import HEARERS, HearersWriter
 from triplecast.pipeline.object_store import ObjectStore, Sealed, seal, shown
 from triplecast.pipeline.sharding import ROUTERS, WHOLE
-from triplecast.storage_faults import alone, drop_oldest
 
 PLACE = "snapshots place"
 """The setting that has what the files of this output folder are below, at whatever address."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from triplecast.errors import FolderLocked, StorageFault
 from triplecast.index.file import Sole
-from triplecast.journal import BYTES_AT_ONCE, JournalReader
+from triplecast.journal import BYTES_AT_ONCE, JournalFile
 from triplecast.model.events import Event
 from triplecast.model.publication import Publication
 from triplecast.repository.cache import CACHE, CachedStore, mark_of, read_cache, write_cache
@@ -27,7 +27,7 @@ class Repository:
     """The current documents of a journal."""
 
     def __init__(
-        self, journal: JournalReader, folder: Path | None = None, sole: Sole = nullcontext, upto: int | None = None
+        self, journal: JournalFile, folder: Path | None = None, sole: Sole = nullcontext, upto: int | None = None
     ) -> None:
         """Open the cache in `folder`, if it is given and its cache is of this journal; with `upto`, if it is of no
         later position. Raises `StorageFault` for a damaged journal, never for a damaged cache."""

@@ -13,9 +13,8 @@ from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.patterns import solve
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.state import Evaluation, Place
-from triplecast.evaluate.unknown import NO_ANSWERS, Answers, answer_of, extensions, read_answer
+from triplecast.evaluate.unknown import NO_ANSWERS, Answers, answer_of, extensions
 from triplecast.model.algebra import BasicPattern, Call, Expression, Node, Query, Term
-from triplecast.model.answers import GroundCall
 from triplecast.terms.compare import ValueFault
 
 _NO_QUERY = Query("ask", BasicPattern(()), ())
@@ -53,10 +52,6 @@ class Calculation:
             return value(self._run, expression, row, self._place)
         except ValueFault:
             return None
-
-    def rows_of(self, call: GroundCall) -> tuple[tuple[Term, ...], ...]:
-        """What an operator gave. Raises `Unknown`."""
-        return read_answer(self._run.answers, call).rows
 
     def produce(self, call: Call, free: Sequence[Node], row: Row) -> list[Row]:
         """What an operator's rows bind beside `row`; nothing where it is given what has no value. Raises

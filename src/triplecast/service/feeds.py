@@ -92,14 +92,15 @@ async def _feed(request: Request, state: State, id: str, key: str, before: int |
     told = await state.call(partial(_latest, source, found, before))
     tag = f'"{told[0].sequence if told else 0}-{told[-1].sequence if told else 0}"'
     headers = {"ETag": tag, "Cache-Control": "private, max-age=60", "Referrer-Policy": "no-referrer"}
+    address = f"{_place(request, id)}/feed.{form}?"
+    own = address + urlencode({"key": key} if before is None else {"key": key, "before": str(before)})
+    hub = None if state.hub is None else f"{request.base_url}hub"
+    headers["Link"] = f'<{own}>; rel="self"' if hub is None else f'<{hub}>; rel="hub", <{own}>; rel="self"'
     if Preconditions.of(request.headers).knows(tag):
         return Response(status_code=304, headers=headers)
-    address = f"{_place(request, id)}/feed.{form}?"
-    own = {"key": key} if before is None else {"key": key, "before": str(before)}
     older = {"key": key, "before": str(told[-1].sequence)} if len(told) == ENTRIES else None
     following = None if older is None else address + urlencode(older)
-    hub = None if state.hub is None else f"{request.base_url}hub"
-    write = partial(write_feed, engine, found, form, address + urlencode(own), told, hub, following)
+    write = partial(write_feed, engine, found, form, own, told, hub, following)
     return Response(await state.call(write), 200, headers, WRITTEN[form][0])
 
 

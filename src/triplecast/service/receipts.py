@@ -14,7 +14,9 @@ MOST = 1_000
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
-    "required": ["position", "publications", "rejects", "removals", "matches", "undecided", "pending", "warnings"],
+    "required": [
+        *("position", "publications", "rejects", "removals", "matched", "matches", "undecided", "pending", "warnings")
+    ],
     "properties": {
         "id": {"type": "string", "description": "of a bulk line"},
         "position": {"type": ["integer", "null"], "description": "the last journal position of these publications"},
@@ -36,6 +38,7 @@ SCHEMA: Mapping[str, Any] = {
         "count": {"type": "integer", "description": "of publications"},
         "rejects": {"type": "array", "items": {"$ref": "#/components/schemas/Reject"}},
         "removals": {"type": "integer"},
+        "matched": {"type": "boolean", "description": "false where matches and what follows are recorded later"},
         "matches": {"type": "integer"},
         "undecided": {"type": "integer"},
         "pending": {"type": "integer", "description": "pairs that wait for operators"},
@@ -63,6 +66,7 @@ def receipt_row(receipt: Receipt) -> dict[str, object]:
         "count": len(receipt.publications),
         "rejects": [reject_row(each) for each in receipt.rejects[:MOST]],
         "removals": len(receipt.removals),
+        "matched": receipt.is_matched,
         "matches": len(receipt.matches),
         "undecided": len(receipt.undecided),
         "pending": len(receipt.pending),

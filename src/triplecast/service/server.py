@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 import resource
 import signal
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
 from fastapi import FastAPI
@@ -27,6 +29,9 @@ from triplecast.service.handover import HandoverProtocol
 from triplecast.service.settings import STREAMS, ServiceSettings
 from triplecast.service.websub import open_hub, websub_way
 
+if TYPE_CHECKING:
+    from triplecast.pipeline.matching import EngineOnSpark
+
 GRACE_SECONDS = 20
 """How long requests that are under way may take at the end."""
 CONNECTIONS = 10_000
@@ -38,13 +43,20 @@ SWITCH_SECONDS = 0.001
 """Between threads that compute: of Python's 5 ms, each statement of who commits would wait for the event loop."""
 
 
-def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Callable[[str], None]) -> None:
-    """Serve a folder until SIGTERM or SIGINT. Raises `InputError` where nothing can listen there, `FolderLocked` and
-    `StorageFault`."""
+def serve(
+    folder: Path,
+    host: str,
+    port: int,
+    settings: ServiceSettings,
+    say: Callable[[str], None],
+    spark: EngineOnSpark | None = None,
+) -> None:
+    """Serve a folder until SIGTERM or SIGINT, or until `spark`, where that matches, fails. Raises `InputError` where
+    nothing can listen there, `FolderLocked`, `StorageFault` and `PipelineFailed`."""
     _allow_files()
     sys.setswitchinterval(SWITCH_SECONDS)
     with ExitStack() as opened:
-        engine = opened.enter_context(Engine.open(folder))
+        engine = opened.enter_context(Engine.open(folder, elsewhere=spark))
         listening = opened.enter_context(_listen(host, port))
         control = ControlServer(folder.absolute(), engine.serving.answer_line)
         opened.callback(control.close)
@@ -72,22 +84,40 @@ def serve(folder: Path, host: str, port: int, settings: ServiceSettings, say: Ca
         )
         shown = f"[{host}]" if ":" in host else host
         say(f"serving {folder} at http://{shown}:{listening.getsockname()[1]}")
+        if spark is not None:
+            opened.callback(spark.close)
+            spark.start()
         for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn ends by one, and raises it again when it has ended
             signal.signal(number, lambda *_: None)
-        ServiceServer(config, app).run(sockets=[listening])
+        ServiceServer(config, app, spark).run(sockets=[listening])
 
 
 class ServiceServer(uvicorn.Server):
-    """Its connections are given to streams; it ends these before it waits for requests that are under way."""
+    """Its connections are given to streams; it ends these before it waits for requests that are under way. It ends
+    where nothing is matched any more."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+    def __init__(self, config: uvicorn.Config, app: FastAPI, spark: EngineOnSpark | None) -> None:
         config.http = HandoverProtocol
         super().__init__(config)
-        self._app = app
+        self._app, self._spark = app, spark
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        _notify_systemd(os.environ.get("NOTIFY_SOCKET", ""))
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or (self._spark is not None and self._spark.has_ended)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.service.finish_streams()
         await super().shutdown(sockets)
+
+
+def _notify_systemd(address: str) -> None:
+    """Say that the service is up, where systemd wants to know (sd_notify(3))."""
+    if address:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told, suppress(OSError):
+            told.sendto(b"READY=1", address.replace("@", "\0", 1) if address[0] == "@" else address)
 
 
 def _allow_files() -> None:

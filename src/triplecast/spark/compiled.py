@@ -14,9 +14,9 @@ import pyarrow as pa
 from triplecast.errors import StorageFault
 from triplecast.index import INDEX, IndexWriter, SegmentFolder, Snapshot
 from triplecast.kernels.cache import choose_folder
+from triplecast.machine_cache import alone, drop_oldest
 from triplecast.offline import OfflineStages, index_subscriptions
 from triplecast.spark.subscriptions import CarriedSubscriptions
-from triplecast.storage_faults import alone, drop_oldest
 from triplecast.taxonomy import Taxonomy
 
 KEPT = 8

@@ -1,6 +1,8 @@
 """The hub: nobody is subscribed who did not say so, and what is sent is signed.
 
-After the tests of websub.rocks for a hub, whose numbers are in the names. Left out: 104, plain text, which no feed is.
+After the tests of websub.rocks for a hub, whose numbers are in the names; 106, JSON, is in
+`tests/unit/service/test_delivery.py`, with that for a publisher. Left out: 105, plain text, which no feed is. Of a feed
+a hub may send the new entries alone (WebSub, section 7); websub.rocks allows that of a topic that is not its own.
 """
 
 from __future__ import annotations
@@ -86,7 +88,18 @@ def folder(tmp_path: Path) -> Iterator[HubFolder]:
     opened.close()
 
 
-def test_100_a_callback_that_echoes_gets_what_is_new_signed(folder: HubFolder) -> None:
+def test_100_without_a_secret_nothing_is_signed(folder: HubFolder) -> None:
+    assert folder.request() == 202
+    ((_, query),) = folder.network.asked
+    assert int(query["hub.lease_seconds"][0]) > 0
+    folder.publish("one")
+    folder.go()
+    ((to, headers, _),) = folder.network.got
+    assert to == CALLBACK
+    assert "X-Hub-Signature" not in headers
+
+
+def test_101_a_callback_that_echoes_gets_what_is_new_signed(folder: HubFolder) -> None:
     folder.publish("before")
     assert folder.request(secret="öffentlich", lease_seconds="1000") == 202
     ((url, query),) = folder.network.asked
@@ -103,7 +116,7 @@ def test_100_a_callback_that_echoes_gets_what_is_new_signed(folder: HubFolder) -
     assert headers["Link"] == f'<https://feeds.example/hub>; rel="hub", <{TOPIC}>; rel="self"'
 
 
-def test_101_what_a_hub_does_not_know_is_passed_over(folder: HubFolder) -> None:
+def test_102_what_a_hub_does_not_know_is_passed_over(folder: HubFolder) -> None:
     assert folder.request(foo="bar", verify="async") == 202
     assert len(folder.ask("list")["targets"]) == 1
 
@@ -115,7 +128,7 @@ def test_whoever_does_not_echo_is_not_subscribed(folder: HubFolder, echo: bool, 
     assert folder.ask("list") == {"targets": []}
 
 
-def test_103_unsubscribing_is_verified_too(folder: HubFolder) -> None:
+def test_104_unsubscribing_is_verified_too(folder: HubFolder) -> None:
     folder.request()
     folder.network.echo = False
     folder.request(mode="unsubscribe")
@@ -127,7 +140,7 @@ def test_103_unsubscribing_is_verified_too(folder: HubFolder) -> None:
     assert folder.request(mode="unsubscribe") == 202
 
 
-def test_102_subscribing_again_renews_and_a_lease_ends(folder: HubFolder) -> None:
+def test_103_subscribing_again_renews_and_a_lease_ends(folder: HubFolder) -> None:
     folder.request(lease_seconds="600")
     folder.now += 500 * SECOND
     folder.publish("one")

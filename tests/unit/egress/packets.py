@@ -1,7 +1,9 @@
 """Count the packets that forbidden URLs cause: ``unshare -n python -m tests.unit.egress.packets``.
 
-In the network namespace every address has a route, so a packet to any of them would be seen. It prints how many URLs
-were sent to, the packets of these, and those of two allowed URLs, which show that packets are seen at all.
+In the network namespace every address has a route, so a packet to any of them would be seen. It prints for each door
+how many URLs came to it and the packets of these, and the packets of two allowed URLs, which show that packets are seen
+at all. The doors: requests themselves; targets of deliveries; sources; callbacks that a hub is to ask; contexts of
+JSON-LD.
 """
 
 from __future__ import annotations
@@ -9,11 +11,20 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
 
 from tests.unit.egress.forms import forbidden
-from triplecast.egress import Egress, EgressRules
-from triplecast.errors import EgressFailed, EgressRefused
+from triplecast import Document, Engine
+from triplecast.delivery.hub import Hub
+from triplecast.delivery.opening import open_runner
+from triplecast.delivery.sending import ways_of
+from triplecast.delivery.target import WEBHOOK, Destination
+from triplecast.egress import Egress, EgressRules, read_url
+from triplecast.errors import EgressFailed, EgressRefused, InputError
+from triplecast.sources import NewSource, Poller
 
 SETUP = (
     "ip link set lo up",
@@ -39,22 +50,81 @@ def packets(seen: socket.socket) -> int:
     return found
 
 
+def send(egress: Egress, urls: list[str]) -> int:
+    for url in urls:
+        with suppress(EgressRefused, EgressFailed):
+            egress.send("GET", url, seconds=0.5)
+    return len(urls)
+
+
+def deliver(egress: Egress, urls: list[str]) -> int:
+    """As if each that is a URL had been taken for a target once."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Engine.open(folder) as engine,
+        open_runner(folder, egress, ways_of(egress.send, None, commands=False)) as (runner, requests),
+    ):
+        registration = requests.registration(engine.subscribe("SELECT * { ?s ?p ?o }").registration)
+        refused = 0
+        for url in urls:
+            try:
+                read_url(url)
+            except EgressRefused:
+                refused += 1
+            else:
+                requests.add_now(registration, Destination(WEBHOOK, url, "whsec_" + "c2VjcmV0" * 4), len(urls))
+        engine.publish("<a:s> <a:p> <a:o> .", "text/turtle")
+        runner.run_once()
+        return refused + sum(each.attempts > 0 for each in requests.deliveries.targets())
+
+
+def poll(egress: Egress, urls: list[str]) -> int:
+    """Those that are no URL at all are refused before."""
+    with tempfile.TemporaryDirectory() as folder, Engine.open(folder) as engine:
+        added = 0
+        with closing(Poller(engine, Path(folder), egress.send)) as poller:
+            for url in urls:
+                with suppress(InputError, EgressRefused):
+                    added += len(poller.sources.add([NewSource(url)], 0))
+            poller.poll()
+    return added
+
+
+def call_back(egress: Egress, urls: list[str]) -> int:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Engine.open(folder) as engine,
+        open_runner(folder, egress, {}) as (_, requests),
+    ):
+        registration = requests.registration(engine.subscribe("SELECT * { ?s ?p ?o }").registration)
+        with closing(Hub(egress, requests, lambda topic: registration)) as hub:
+            form = {"hub.mode": "subscribe", "hub.topic": "https://here.example/feed"}
+            return sum(hub.request(form | {"hub.callback": url}).status in (202, 400) for url in urls)
+
+
+def publish(egress: Egress, urls: list[str]) -> int:
+    """Nothing may be asked for contexts, wherever they are."""
+    texts = [json.dumps({"@context": url, "@id": "a:s", "a:p": "o"}) for url in urls]
+    with Engine() as engine:
+        receipts = engine.publish_many(Document(text.encode(), "application/ld+json") for text in texts)
+    return sum(bool(each.rejects) for each in receipts)
+
+
+DOORS: tuple[Callable[[Egress, list[str]], int], ...] = (send, deliver, poll, call_back, publish)
+
+
 def main() -> None:
     for line in SETUP:
         subprocess.run(line.split(), check=True)
     seen = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
     seen.setblocking(False)
-    egress = Egress(resolve=lambda host, _: [host])
-    urls = forbidden()
+    egress, urls = Egress(resolve=lambda host, _: [host]), forbidden()
     packets(seen)
-    for url in urls:
-        with suppress(EgressRefused, EgressFailed):
-            egress.send("GET", url, seconds=0.5)
-    forbidden_packets = packets(seen)
+    counted = {each.__name__: (each(egress, urls), packets(seen)) for each in DOORS}
     with suppress(EgressFailed):
         Egress(EgressRules(private=True)).send("GET", "http://127.0.0.1/")
         Egress().send("GET", "http://93.184.216.34/", seconds=0.2)
-    print(json.dumps({"urls": len(urls), "forbidden": forbidden_packets, "allowed": packets(seen)}))
+    print(json.dumps({"doors": counted, "allowed": packets(seen)}))
 
 
 if __name__ == "__main__":

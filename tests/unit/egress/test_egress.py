@@ -291,8 +291,10 @@ def test_forbidden_urls_cause_no_packet() -> None:
     if done.returncode != 0 and any(each in done.stderr for each in ("unshare", "RTNETLINK", "'ip'")):
         pytest.skip("no network namespace can be made here")
     counted = json.loads(done.stdout)
-    assert counted["urls"] >= 500
-    assert counted["forbidden"] == 0
+    assert {*counted["doors"]} == {"send", "deliver", "poll", "call_back", "publish"}
+    for urls, forbidden_packets in counted["doors"].values():
+        assert urls >= 500
+        assert forbidden_packets == 0
     assert counted["allowed"] > 0
 
 

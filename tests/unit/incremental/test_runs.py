@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import pytest
@@ -11,7 +12,7 @@ from tests.properties.standing import Step, make_history
 from tests.properties.test_standing import is_taken, subscription
 from triplecast import Document, Engine, Match
 from triplecast.engine.answers import answers_batch
-from triplecast.incremental import StandingQueries, filed
+from triplecast.incremental import StandingQueries, filed, standing_answer
 from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.match import AnswerLimits
@@ -150,3 +151,19 @@ def test_a_query_that_has_ended_is_told_nothing() -> None:
         engine.unsubscribe("it")
         (found,) = publish(engine, [("z", "e:z e:by e:y .")])
         assert [each.subscription for each in found] == ["other"]
+
+
+def test_rows_that_the_index_has_are_told_once_where_an_earlier_event_of_the_run_is_undecided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first event gives more rows than the index tells and the evaluator may find, the second one row."""
+    with Engine() as engine:
+        engine.subscribe(JOINED, id="it", scope="repository")
+        publish(engine, [("x", " ".join(f"e:x{n} e:by e:y ." for n in range(10_100)))])
+        with monkeypatch.context() as few:
+            few.setattr(standing_answer, "STEPS", 10)
+            first = publish(engine, [("y", "e:y e:name 1 ."), ("z", "e:z e:by e:w . e:w e:name 2 .")])
+        assert [*map(len, first)] == [0, 0]
+        ((made_up,),) = publish(engine, [("o", "e:o e:by e:v . e:v e:name 3 .")])
+        added, removed = told([made_up])[0]
+        assert (Counter(added), removed) == ({"1": 10_100, "2": 1, "3": 1}, [])

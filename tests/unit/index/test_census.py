@@ -7,9 +7,10 @@ from random import Random
 
 import pytest
 
+from tests.reference.anchors import FirstWritten, NoFilter
 from tests.unit.match.match_samples import PREFIXES
 from tests.unit.match.test_entailed_random import random_query
-from triplecast.index import FirstWritten, IndexWriter, NoFilter, RarestKey, build_segments, merge
+from triplecast.index import IndexWriter, RarestKey, build_segments, merge
 from triplecast.index.registrations import NO_REMOVALS
 from triplecast.index.snapshot import Snapshot, broad_registrations, take_census
 from triplecast.index.structures import Anchor

@@ -1,4 +1,4 @@
-"""The two interfaces are enough to match: a worker that has nothing but a `JournalReader` and a `SegmentStore`."""
+"""The two interfaces are enough to match: a worker that has nothing but lists of events and a `SegmentStore`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from triplecast import Engine
 from triplecast.evaluate import Evaluator
 from triplecast.index import INDEX, IndexWriter, Segment, SegmentFolder, SegmentStore, open_snapshot
 from triplecast.index.snapshot import Manifest
-from triplecast.journal import Journal, JournalReader
+from triplecast.journal import Journal, JournalFile
 from triplecast.journal.interface import RegistrySlice
 from triplecast.match import Matcher
 from triplecast.model.answers import Answer, GroundCall
@@ -93,7 +93,9 @@ class ListedSegments:
         self._segments = {name: segment for name, segment in self._segments.items() if name in named}
 
 
-def match_range(journal: JournalReader, store: SegmentStore, after: int, upto: int) -> list[tuple[int, int, bytes]]:
+def match_range(
+    journal: JournalFile | ListedJournal, store: SegmentStore, after: int, upto: int
+) -> list[tuple[int, int, bytes]]:
     """A worker's part."""
     latest = store.latest()
     assert latest is not None
@@ -137,7 +139,7 @@ def test_a_range_is_matched_alike_from_sqlite_and_from_lists(folder: Path) -> No
         names = tuple(listed.write(mapped.segment(name)) for name in manifest.segments)
         listed.publish(Manifest(manifest.number, manifest.covers, names, manifest.removals))
         listed.sweep(1)
-        other: JournalReader = ListedJournal(events, list(journal.registry_slices(0, head, 100)))
+        other = ListedJournal(events, list(journal.registry_slices(0, head, 100)))
         assert match_range(other, listed, 0, head) == expected
         middle = expected[len(expected) // 2][0]
         parts = [*match_range(other, listed, 0, middle), *match_range(other, mapped, middle, head)]

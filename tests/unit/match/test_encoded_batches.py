@@ -12,12 +12,13 @@ import pytest
 
 import triplecast.match.entailed as entailed_module
 import triplecast.match.segment as segment_module
+from benchmarks.steps import encode
 from tests.unit.match.match_samples import PREFIXES, matcher, publication, snapshot_of
 from triplecast.index.segment import build_segments
 from triplecast.kernels.views import Views
 from triplecast.match.entailed import ClosureCache
 from triplecast.match.segment import EncodedBatch, encode_batch
-from triplecast.match.views import encode, scan_views
+from triplecast.match.views import scan_views
 from triplecast.model.entailment import EntailmentMode
 from triplecast.model.events import TaxonomyVersion
 from triplecast.model.subscription import Registration, RegistrationId, Subscription

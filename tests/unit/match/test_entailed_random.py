@@ -11,9 +11,10 @@ from functools import lru_cache
 import pyoxigraph as ox
 import pytest
 
+from tests.reference.anchors import FirstWritten, NoFilter
 from tests.reference.entailment import BROADER, MEMBER, PROP, RDF, SUB, A, Triple, entailed, holds
 from tests.unit.match.match_samples import InProcess, matches_of, snapshot_of
-from triplecast.index import FirstWritten, IndexWriter, NoFilter
+from triplecast.index import IndexWriter
 from triplecast.index.segment import build_segments
 from triplecast.match import Matcher
 from triplecast.model.events import TaxonomyVersion

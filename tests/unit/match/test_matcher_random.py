@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.reference.anchors import FirstWritten, NoFilter
 from tests.unit.match.match_samples import (
     Matches,
     expected,
@@ -18,7 +19,7 @@ from tests.unit.match.match_samples import (
     random_trees,
     snapshot_of,
 )
-from triplecast.index import FirstWritten, IndexWriter, NoFilter, RarestKey, SegmentFolder, build_segment, open_snapshot
+from triplecast.index import IndexWriter, RarestKey, SegmentFolder, build_segment, open_snapshot
 from triplecast.index.merge import merge_segments
 from triplecast.kernels.layout import SHAPE_STAR, TREE
 from triplecast.match import Matcher

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.reference.anchors import FirstWritten, NoFilter
 from tests.reference.fulltext import Selection, Word, cosine, fulfils, render
 from tests.unit.match.match_samples import (
     Matches,
@@ -23,7 +24,7 @@ from tests.unit.match.match_samples import (
 )
 from tests.unit.text.text_samples import LEXICON, random_selection, random_text, write_text
 from triplecast.errors import StorageFault
-from triplecast.index import FirstWritten, IndexWriter, NoFilter, RarestKey, Segment, SegmentFolder, build_segment
+from triplecast.index import IndexWriter, RarestKey, Segment, SegmentFolder, build_segment
 from triplecast.index.merge import merge_segments
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, Subscription

@@ -31,13 +31,17 @@ from triplecast.taxonomy import NO_TAXONOMIES
 GRAMMAR = "of these tests"
 
 
+def calls_of(rows: OpenRows, pair: int) -> tuple[GroundCall, ...]:
+    return tuple(rows.calls[number] for number in rows.needed[rows.waits[pair] : rows.waits[pair + 1]].tolist())
+
+
 def outcome(resolved: Resolved, decided: MatchRows) -> tuple[object, ...]:
     offsets = decided.offsets.tolist()
     rows = [decided.text[offsets[sheet] : offsets[sheet + 1]].tobytes() for sheet in decided.sheet.tolist()]
     pairs = zip(decided.publication.tolist(), decided.registration.tolist(), rows, strict=True)
     left = resolved.open
     waiting = [
-        (int(left.position[pair]), int(left.registration[pair]), sorted(left.calls_of(pair)))
+        (int(left.position[pair]), int(left.registration[pair]), sorted(calls_of(left, pair)))
         for pair in range(left.pairs)
     ]
     undecided = sorted((pair.publication, pair.registration, pair.reason) for pair in resolved.undecided)
@@ -60,7 +64,7 @@ def test_what_is_read_again_resolves_to_the_same(seed: int) -> None:
             matched = asking.matcher.match(snapshot_of(texts), publications)
             _, results = asking.match(snapshot_of(texts), publications)
             assert matched.open.pairs > 20
-            assert all(matched.open.calls_of(pair) for pair in range(matched.open.pairs))
+            assert all(calls_of(matched.open, pair) for pair in range(matched.open.pairs))
             some = matched.open.only(sorted(random.sample(range(matched.open.pairs), matched.open.pairs // 2)))
             for rows in (matched.open, some, some.only([])):
                 read = read_open_rows(write_open_rows(rows, GRAMMAR), GRAMMAR)

@@ -20,6 +20,7 @@ from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
 from triplecast.outbox import Outbox
 from triplecast.pipeline import horizon as horizons
+from triplecast.pipeline import match_jobs
 from triplecast.pipeline.horizon import MovingHorizon
 from triplecast.pipeline.jobs import JobGroup
 from triplecast.pipeline.match_jobs import SMALLEST_SLICE, Batch, MatchJobs, cut, plan_batch
@@ -61,11 +62,11 @@ def test_a_batch_goes_as_far_as_the_index_covers(tmp_path: Path) -> None:
 
 
 @contextmanager
-def following(folder: Path, context: object, sink: Sink, manifest: str) -> Iterator[MatchJobs]:
+def following(folder: Path, context: object, sink: Sink, manifest: str, shards: int = 0) -> Iterator[MatchJobs]:
     moving = MovingHorizon()
     moving.cover(manifest, 44)
     spark = SimpleNamespace(sparkContext=context)
-    with MatchJobs(spark, Stage(folder), sink, moving, 1) as matching:  # type: ignore[arg-type]
+    with MatchJobs(spark, Stage(folder, shards=shards), sink, moving, 1) as matching:  # type: ignore[arg-type]
         yield matching
 
 
@@ -101,6 +102,45 @@ def test_a_batch_is_matched_while_the_one_before_it_is_committed(
         told = [row.sequence for row in outbox.notifications()]
     assert (sum(reported), len(reported), len(told)) == (40, 3, 30)
     assert told == list(range(1, 31))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("last_first", [False, True])
+def test_full_batches_over_shards_are_matched_two_at_a_time_and_committed_in_order(
+    last_first: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = run_folder(tmp_path)
+    monkeypatch.setattr(horizons, "SMALLEST", 10)
+    monkeypatch.setattr(horizons, "LARGEST", 10)
+    monkeypatch.setattr(match_jobs, "match_ranges", lambda jobs, stage, ranges, _: jobs.run(match_slice, stage, ranges))
+    started, done, most = [threading.Event() for _ in range(2)], threading.Event(), 0
+
+    class Watched(OneProcess):
+        jobs, running = 0, 0
+
+        def runJob(self, items: Any, work: Any) -> list[bytes]:
+            nonlocal most
+            number, self.jobs, self.running = self.jobs, self.jobs + 1, self.running + 1
+            most = max(most, self.running)
+            if number < 2:
+                started[number].set()
+                assert started[1 - number].wait(20), "both begin before either ends"
+            if number == 0 and last_first:
+                assert done.wait(20), "the second ends first"
+            found = super().runJob(items, work)
+            self.running -= 1
+            if number == 1:
+                done.set()
+            return found
+
+    with Journal.open(tmp_path) as journal, Outbox.open(tmp_path) as outbox:
+        reached: list[int] = []
+        sink = Sink(Driver(journal, outbox), outbox, lambda *_: reached.append(outbox.told))
+        with following(tmp_path, Watched(), sink, manifest, shards=2) as matching:
+            while outbox.told < 43:
+                matching.check()
+        told = [row.sequence for row in outbox.notifications()]
+    assert (most, told, reached) == (2, list(range(1, 31)), sorted(reached))
 
 
 @pytest.mark.timeout(60)

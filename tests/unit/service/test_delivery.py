@@ -184,8 +184,20 @@ def test_a_service_whose_delivery_has_ended_is_not_ready(tmp_path: Path, monkeyp
             runner.stop()
 
 
-def test_105_a_feed_in_json_is_delivered_as_json(client: TestClient) -> None:
-    """The number is that of websub.rocks' test."""
+@pytest.mark.parametrize("form", ["atom", "json_feed"])
+def test_a_publisher_names_one_hub_and_one_self_in_the_header(client: TestClient, form: str) -> None:
+    """websub.rocks' test of a publisher; what is neither HTML nor XML can name them there alone."""
+    _, ticket, row = subscribe(client)
+    feed = client.get(f"/subscriptions/{row['id']}/feed", headers=ticket).json()[form]
+    answer = client.get(feed)
+    again = client.get(feed, headers={"If-None-Match": answer.headers["ETag"]})
+    for each in (answer, again):
+        assert each.headers["Link"] == f'<http://localhost/hub>; rel="hub", <{feed}>; rel="self"'
+    assert (answer.status_code, again.status_code) == (200, 304)
+
+
+def test_106_a_feed_in_json_is_delivered_as_json(client: TestClient) -> None:
+    """The number is that of websub.rocks' test of a hub."""
 
     def behave(connection: socket.socket, request: bytes) -> None:
         echo = parse_qs(urlsplit(request.split()[1].decode()).query).get("hub.challenge", [""])[0].encode()

@@ -33,8 +33,13 @@ def test_all_scopes_are_offered() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_serves_and_ends_in_order(tmp_path: Path, number: int) -> None:
-    served = Served(tmp_path / "folder")
+def test_it_serves_and_ends_in_order(tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "told"))
+        systemd.settimeout(60)
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "told"))
+        served = Served(tmp_path / "folder")
+        assert systemd.recv(100) == b"READY=1"
     with httpx.Client(base_url=served.url, trust_env=False, timeout=120) as client:
         assert put(client, 1, "one").status_code == 201
         assert client.get("/readyz").json()["position"] == 1

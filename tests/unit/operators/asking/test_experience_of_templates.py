@@ -13,7 +13,7 @@ from triplecast.journal import Journal
 from triplecast.model.match import Learnt
 from triplecast.operators.asking import Asker
 from triplecast.operators.asking.experience import Experience
-from triplecast.pipeline.run import keep_statistics
+from triplecast.pipeline.matching import keep_statistics
 
 ONE = (0.1, 1.0, 1.0, 1.0, 0.5)
 """Of a template that held once and took half a second."""
