@@ -170,6 +170,10 @@ class IdInUse(InputError):
     """The id of a live subscription, given to another one."""
 
 
+REFUSED = "no request to "
+"""How an `EgressRefused` begins."""
+
+
 @dataclass
 class EgressRefused(TriplecastError):
     """A request that may not leave this machine: its URL, its port or its address is none that is allowed."""
@@ -180,7 +184,7 @@ class EgressRefused(TriplecastError):
     hint: str
 
     def __str__(self) -> str:
-        return f"no request to {self.target}: {self.reason}; {self.hint}"
+        return f"{REFUSED}{self.target}: {self.reason}; {self.hint}"
 
 
 @dataclass

@@ -13,7 +13,7 @@ import pytest
 
 import triplecast
 from triplecast.cli.match import Tally
-from triplecast.cli.notifications import reject_row, undecided_row
+from triplecast.cli.notifications import reject_row
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
 from triplecast.model.subscription import NamedRegistrations, SubscriptionCounts
@@ -52,7 +52,7 @@ def test_it_names_every_field_of_the_json() -> None:
         ((_, line),) = outbox.json_lines()
     rejected = triplecast.Rejected(1, "now", Reject("s", "gate", "r", "m"))
     pair = triplecast.UndecidedPair(1, "id", "a:g", 1, 1, "name", None, "reason")
-    rows = (json.loads(line), reject_row(rejected)[1], undecided_row(pair)[1])
+    rows = (json.loads(line), reject_row(rejected), pair._asdict())
     keys = {key for row in rows for key in row} | set(Tally(0, True).counts(0))
     keys |= {field.name for kind in (Summary, SubscriptionCounts, MatchStats) for field in fields(kind)}
     assert sorted(key for key in keys if f"`{key}`" not in JSON) == []

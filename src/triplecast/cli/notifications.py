@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, fields
+from functools import partial
 from time import sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from triplecast.cli.inputs import say_unknown
 from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
@@ -15,16 +16,14 @@ from triplecast.cli.terminal import Exit, describe_notification, describe_reject
 from triplecast.errors import InputError
 from triplecast.model.operators import NO_OPERATORS
 from triplecast.model.printable import json_line, printable
+from triplecast.model.publication import Reject
 
 if TYPE_CHECKING:
     from triplecast.journal import JournalFile, Rejected
-    from triplecast.outbox import Cursor, OutboxReader, UndecidedPair
+    from triplecast.outbox import Cursor, OutboxReader
 
 LOOK_EVERY = 0.5
 """Seconds between two reads with ``--follow``."""
-
-Row = tuple[int, dict[str, object], str]
-"""The position, the row as JSON, the row as a line."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -70,11 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.outbox import Outbox
     from triplecast.outbox.reader import DATABASE
 
-    if isinstance(arguments.folder, ServiceUrl):
-        from triplecast.cli.remote import print_notifications
-
-        return Exit.DONE if print_notifications(arguments) else Exit.NOTHING
-    if not arguments.follow and not (arguments.folder / DATABASE).exists():
+    is_remote = isinstance(arguments.folder, ServiceUrl)
+    if not is_remote and not arguments.follow and not (arguments.folder / DATABASE).exists():
         raise InputError(
             f"no outbox in {arguments.folder}",
             "give the folder of a run, of `triplecast publish` or of Engine.open, or wait for it with --follow",
@@ -86,9 +82,19 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--after takes a position, by which notifications are not in order", "use --since SEQUENCE")
     if with_positions and (arguments.subscription or arguments.owner):
         raise InputError("--subscription and --owner are of notifications", "leave --rejects and --undecided out")
+    if is_remote:
+        from triplecast.cli.remote import open_client, print_notifications
+
+        if not with_positions:
+            return Exit.DONE if print_notifications(arguments) else Exit.NOTHING
+        with open_client(arguments) as client:
+            ask = client.rejects if arguments.rejects else client.undecided
+            return Exit.DONE if _print_positions(arguments, ask) else Exit.NOTHING
     with Outbox.read_only(arguments.folder) as outbox, Journal.read_only(arguments.folder) as journal:
-        print_rows = _print_positions if with_positions else _print_notifications
-        return Exit.DONE if print_rows(arguments, outbox, journal) else Exit.NOTHING
+        if not with_positions:
+            return Exit.DONE if _print_notifications(arguments, outbox, journal) else Exit.NOTHING
+        found = partial(_rows_of, arguments, outbox, journal)
+        return Exit.DONE if _print_positions(arguments, found) else Exit.NOTHING
 
 
 def _print_notifications(arguments: argparse.Namespace, outbox: OutboxReader, journal: JournalFile) -> bool:
@@ -111,16 +117,24 @@ def _print_notifications(arguments: argparse.Namespace, outbox: OutboxReader, jo
     return printed
 
 
-def _print_positions(arguments: argparse.Namespace, outbox: OutboxReader, journal: JournalFile) -> bool:
+def _print_positions(arguments: argparse.Namespace, rows_after: Callable[[int], Iterable[dict[str, Any]]]) -> bool:
     """The same for rejects and undecided pairs, which are in order of position."""
     after, printed = arguments.after, False
+    describe = _reject_line if arguments.rejects else _undecided_line
     while True:
-        rejects = map(reject_row, journal.rejects(after)) if arguments.rejects else ()
-        for position, row, line in rejects or map(undecided_row, outbox.undecided(after)):
-            print(json_line(row) if arguments.json else printable(line))
-            after, printed = position, True
+        for row in rows_after(after):
+            print(json_line(row) if arguments.json else printable(f"{row['position']}  {describe(row)}"))
+            after, printed = row["position"], True
         if not (arguments.follow and look_again()):
             return printed
+
+
+def _rows_of(
+    arguments: argparse.Namespace, outbox: OutboxReader, journal: JournalFile, after: int
+) -> Iterable[dict[str, Any]]:
+    if arguments.rejects:
+        return map(reject_row, journal.rejects(after))
+    return (pair._asdict() for pair in outbox.undecided(after))
 
 
 def look_again() -> bool:
@@ -147,23 +161,13 @@ def texts(
             yield each.cursor, printable(line) + "\n"
 
 
-def reject_row(rejected: Rejected) -> Row:
-    row = {"position": rejected.position, **asdict(rejected.reject), "rejected_at": rejected.rejected_at}
-    return rejected.position, row, f"{rejected.position}  {describe_reject(rejected.reject)}"
+def reject_row(rejected: Rejected) -> dict[str, Any]:
+    return {"position": rejected.position, **asdict(rejected.reject), "rejected_at": rejected.rejected_at}
 
 
-def undecided_row(pair: UndecidedPair) -> Row:
-    row: dict[str, object] = {
-        "position": pair.position,
-        "id": pair.id,
-        "publication": pair.publication,
-        "version": pair.version,
-        "registration": pair.registration,
-        "subscription": pair.subscription,
-        "owner": pair.owner,
-        "reason": pair.reason,
-    }
-    line = (
-        f"{pair.position}  {describe_undecided(f'{pair.publication} v{pair.version}', pair.subscription, pair.reason)}"
-    )
-    return pair.position, row, line
+def _reject_line(row: dict[str, Any]) -> str:
+    return describe_reject(Reject(*(row[each.name] for each in fields(Reject))))
+
+
+def _undecided_line(row: dict[str, Any]) -> str:
+    return describe_undecided(f"{row['publication']} v{row['version']}", row["subscription"], row["reason"])

@@ -33,13 +33,13 @@ _REGISTERED = ("id", "registration", "ticket", "cost", "warnings", "expires")
 
 @contextmanager
 def open_client(arguments: argparse.Namespace) -> Iterator[Client]:
-    """The client of the service that `--url` names. Raises `EgressFailed` in the block where it cannot be reached."""
+    """The client of the service that `--url` names."""
     try:
         from triplecast.client import Client
-        from triplecast.client.calls import answering, own_token
+        from triplecast.client.calls import own_token
     except ImportError:
         raise InputError("--url needs httpx", how_to_install("client")) from None
-    with answering(arguments.folder), Client(arguments.folder, own_token(arguments.token)) as client:
+    with Client(arguments.folder, own_token(arguments.token)) as client:
         yield client
 
 
@@ -101,6 +101,7 @@ _REQUESTS: Mapping[str, Callable[[Client, Mapping[str, Any]], dict[str, object]]
     "subscribe": _subscribe,
     "unsubscribe": _unsubscribe,
     "list": _list,
+    "status": lambda client, _: client.status(),
 }
 
 
@@ -208,8 +209,6 @@ def _print_match(found: RemoteNotification, as_json: bool) -> None:
 
 def print_notifications(arguments: argparse.Namespace) -> bool:
     """Print what there is, and with ``--follow`` what comes; return whether there was something."""
-    if arguments.rejects or arguments.undecided or arguments.after:
-        raise InputError("a service hands out notifications alone", "leave --rejects, --undecided and --after out")
     printed = False
     with open_client(arguments) as client:
         read = client.follow if arguments.follow else client.notifications

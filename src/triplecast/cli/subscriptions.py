@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 AT_ONCE = 1000
 CHARACTERS_AT_ONCE = 1 << 20
 """Subscriptions, and characters of their fields, that one request registers in one step."""
-REMOTE = ("subscribe", "unsubscribe", "subscriptions")
+REMOTE = ("subscribe", "unsubscribe", "subscriptions", "status")
 """Commands that a service answers too."""
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -308,7 +308,7 @@ def status(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_reading
 
     _check_folder(arguments.folder)
-    with open_reading(arguments.folder) as ask:
+    with _asked(arguments, open_reading) as ask:
         row: Any = ask({"request": "status"})
     if arguments.json:
         print_json(row)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import httpx
 
 from triplecast.client import calls
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
-from triplecast.client.calls import Lease, Reading, ServiceCall
+from triplecast.client.calls import Answer, Lease, Reading, RowPage, ServiceCall, answering
+from triplecast.client.connection import AnswerReader, settings_of
 from triplecast.client.following import Follower
-from triplecast.errors import ServiceRefused
+from triplecast.errors import EgressFailed, ServiceRefused
 
 _Answer = TypeVar("_Answer")
 
@@ -28,8 +29,9 @@ class AsyncClient:
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, transport=transport)
+        self._url = url
+        with answering(url):
+            self._http = httpx.AsyncClient(**settings_of(url, token, timeout), transport=transport)
         self._sleep = sleep
 
     async def close(self) -> None:
@@ -73,7 +75,7 @@ class AsyncClient:
                 yield each
 
     async def query(self, text: str) -> RemoteAnswer:
-        return await self._ask(calls.query(text))
+        return await self._ask(calls.query(text, calls.remote_answer))
 
     async def notifications(
         self,
@@ -89,6 +91,23 @@ class AsyncClient:
                 yield each
             place, has_more = page.cursor, page.has_more
 
+    async def undecided(
+        self,
+        after: int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        ticket: str | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        async for row in self._rows(Reading(subscription, owner, ticket).undecided, after):
+            yield row
+
+    async def rejects(self, after: int = 0) -> AsyncIterator[dict[str, Any]]:
+        async for row in self._rows(calls.rejects, after):
+            yield row
+
+    async def status(self) -> dict[str, Any]:
+        return await self._ask(calls.status())
+
     async def follow(
         self,
         since: str | int = 0,
@@ -101,15 +120,33 @@ class AsyncClient:
             error: Exception | None = None
             try:
                 call, timeout = follower.connect(self._http.timeout)
-                async with self._http.stream(**call.sent, timeout=timeout) as response:
-                    if response.is_error:
-                        await response.aread()
-                    async for received in call.answer(response).aiter_bytes():
-                        for each in follower.read(received):
-                            yield each
-            except (httpx.TransportError, ServiceRefused) as found:
+                with answering(self._url):
+                    async with self._http.stream(**call.sent, timeout=timeout) as response:
+                        if not response.is_success:
+                            call.answer(await _read(response))
+                        async for received in response.aiter_bytes():
+                            for each in follower.read(received):
+                                yield each
+            except (EgressFailed, ServiceRefused) as found:
                 error = found
             await self._sleep(follower.pause(error))
 
+    async def _rows(self, ask: Callable[[int], ServiceCall[RowPage]], after: int) -> AsyncIterator[dict[str, Any]]:
+        has_more = True
+        while has_more:
+            page: RowPage = await self._ask(ask(after))
+            for row in page.rows:
+                yield row
+            after, has_more = page.after, page.has_more
+
     async def _ask(self, call: ServiceCall[_Answer]) -> _Answer:
-        return call.answer(await self._http.request(**call.sent))
+        with answering(self._url):
+            async with self._http.stream(**call.sent) as response:
+                return call.answer(await _read(response))
+
+
+async def _read(response: httpx.Response) -> Answer:
+    reader = AnswerReader(response)
+    async for part in response.aiter_bytes():
+        reader.take(part)
+    return reader.answer()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -29,14 +30,25 @@ Lease = timedelta | float | datetime | str | None
 _Answer = TypeVar("_Answer")
 
 
+class Answer(NamedTuple):
+    """The answer to a request, read whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceCall(Generic[_Answer]):
     """A request to a service, and what reads its answer."""
 
     method: str
     path: str
-    read: Callable[[httpx.Response], _Answer]
-    params: Mapping[str, str | int] = field(default_factory=dict)
+    read: Callable[[Answer], _Answer]
+    params: Mapping[str, str | int | Sequence[int]] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | None = None
     absent: bool = False
@@ -48,9 +60,9 @@ class ServiceCall(Generic[_Answer]):
         params, headers = dict(self.params), dict(self.headers)
         return {"method": self.method, "url": self.path, "params": params, "headers": headers, "content": self.content}
 
-    def answer(self, response: httpx.Response) -> _Answer:
+    def answer(self, answer: Answer) -> _Answer:
         """Raises `ServiceRefused`."""
-        return self.read(response if self.absent and response.status_code == 404 else check(response))
+        return self.read(answer if self.absent and answer.status == 404 else check(answer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +73,17 @@ class Reading:
     owner: str | None
     ticket: str | None
 
-    def call(
-        self, since: str, accept: str, read: Callable[[httpx.Response], _Answer], **more: int
-    ) -> ServiceCall[_Answer]:
+    def call(self, since: str, accept: str, read: Callable[[Answer], _Answer], **more: int) -> ServiceCall[_Answer]:
         params = _given({"since": since, "subscription": self.subscription, "owner": self.owner, **more})
         return ServiceCall("GET", "/notifications", read, params, {"Accept": accept, **_ticket(self.ticket)})
 
     def page(self, since: str) -> ServiceCall[RemotePage]:
         return self.call(since, "application/json", RemotePage.of, limit=PAGE)
+
+    def undecided(self, after: int) -> ServiceCall[RowPage]:
+        params = _given({"after": after, "subscription": self.subscription, "owner": self.owner})
+        read = partial(RowPage.of, "undecided")
+        return ServiceCall("GET", "/undecided", read, params, _ticket(self.ticket))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +95,22 @@ class RemotePage:
     has_more: bool
 
     @classmethod
-    def of(cls, response: httpx.Response) -> RemotePage:
-        row = response.json()
+    def of(cls, answer: Answer) -> RemotePage:
+        row = answer.json()
         return cls([*map(RemoteNotification.of, row["notifications"])], row["cursor"], row["more"])
+
+
+class RowPage(NamedTuple):
+    """Some rows as JSON has them, and after which position the next ones are."""
+
+    rows: list[dict[str, Any]]
+    after: int
+    has_more: bool
+
+    @classmethod
+    def of(cls, name: str, answer: Answer) -> RowPage:
+        row = answer.json()
+        return cls(row[name], row["after"], row["more"])
 
 
 def publish(data: bytes | str, media_type: str | None, graph: str | None) -> ServiceCall[RemoteReceipt]:
@@ -126,7 +154,7 @@ def renew(id: str, ticket: str | None, until: Lease) -> ServiceCall[str | None]:
 
 
 def unsubscribe(id: str, ticket: str | None) -> ServiceCall[int]:
-    return ServiceCall("DELETE", _place(id), lambda response: int(response.json()["position"]), {}, _ticket(ticket))
+    return ServiceCall("DELETE", _place(id), lambda answer: int(answer.json()["position"]), {}, _ticket(ticket))
 
 
 def subscriptions(owner: str | None, after: int) -> ServiceCall[tuple[list[RemoteSubscription], int | None]]:
@@ -134,10 +162,22 @@ def subscriptions(owner: str | None, after: int) -> ServiceCall[tuple[list[Remot
     return ServiceCall("GET", "/subscriptions", _subscriptions, _given({"owner": owner, "after": after}))
 
 
-def query(text: str) -> ServiceCall[RemoteAnswer]:
+def status() -> ServiceCall[dict[str, Any]]:
+    return ServiceCall("GET", "/status", Answer.json)
+
+
+def rejects(after: int) -> ServiceCall[RowPage]:
+    return ServiceCall("GET", "/rejects", partial(RowPage.of, "rejects"), {"after": after})
+
+
+def query(text: str, read: Callable[[Answer], _Answer]) -> ServiceCall[_Answer]:
     accept = "application/sparql-results+json, application/n-triples"
     headers = {"Content-Type": "application/sparql-query", "Accept": accept}
-    return ServiceCall("POST", "/sparql", _answer, {}, headers, text.encode())
+    return ServiceCall("POST", "/sparql", read, {}, headers, text.encode())
+
+
+def remote_answer(answer: Answer) -> RemoteAnswer:
+    return read_answer(answer.headers.get("Content-Type", ""), answer.body)
 
 
 def lease_json(lease: Lease) -> str | float | None:
@@ -146,19 +186,21 @@ def lease_json(lease: Lease) -> str | float | None:
     return lease.isoformat() if isinstance(lease, datetime) else lease
 
 
-def check(response: httpx.Response) -> httpx.Response:
-    """The response, where it is no error; its body has been read. Raises `ServiceRefused`."""
-    if response.status_code < 400:
-        return response
+def check(answer: Answer) -> Answer:
+    """The answer, where it is a success. Raises `ServiceRefused`."""
+    if 200 <= answer.status < 300:
+        return answer
     try:
-        told = response.json()
+        told = answer.json()
         told = told if isinstance(told, dict) else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         told = {}
     what = ": ".join(str(told[name]) for name in ("title", "detail") if told.get(name))
-    after = response.headers.get("Retry-After", "")
-    seconds = float(after) if after.isdecimal() else None
-    raise ServiceRefused(response.status_code, what or response.reason_phrase, str(told.get("mend", "")), seconds, told)
+    what, mend = what or httpx.codes.get_reason_phrase(answer.status), str(told.get("mend", ""))
+    if answer.status < 400:
+        what, mend = f"it leads to {answer.headers.get('Location', 'nowhere')[:200]}", "give the service's own address"
+    after = answer.headers.get("Retry-After", "")
+    raise ServiceRefused(answer.status, what, mend, float(after) if after.isdecimal() else None, told)
 
 
 @contextmanager
@@ -167,11 +209,7 @@ def answering(url: str) -> Iterator[None]:
     try:
         yield
     except (httpx.TransportError, httpx.InvalidURL) as error:
-        raise unanswered(url, error) from error
-
-
-def unanswered(url: str, error: Exception) -> EgressFailed:
-    return EgressFailed(url, str(error) or type(error).__name__)
+        raise EgressFailed(url, str(error) or type(error).__name__) from error
 
 
 def own_token(given: str | None) -> str | None:
@@ -204,31 +242,27 @@ def _json(row: Mapping[str, object]) -> bytes:
     return json.dumps({name: value for name, value in row.items() if value is not None}).encode()
 
 
-def _receipt(response: httpx.Response) -> RemoteReceipt:
-    return RemoteReceipt.of(response.json())
+def _receipt(answer: Answer) -> RemoteReceipt:
+    return RemoteReceipt.of(answer.json())
 
 
-def _receipts(response: httpx.Response) -> list[RemoteReceipt]:
-    return [RemoteReceipt.of(json.loads(line)) for line in response.content.splitlines()]
+def _receipts(answer: Answer) -> list[RemoteReceipt]:
+    return [RemoteReceipt.of(json.loads(line)) for line in answer.body.splitlines()]
 
 
-def _removal(response: httpx.Response) -> RemoteReceipt | None:
-    return None if response.status_code == 404 else _receipt(response)
+def _removal(answer: Answer) -> RemoteReceipt | None:
+    return None if answer.status == 404 else _receipt(answer)
 
 
-def _subscription(response: httpx.Response) -> RemoteSubscription:
-    return RemoteSubscription.of(response.json())
+def _subscription(answer: Answer) -> RemoteSubscription:
+    return RemoteSubscription.of(answer.json())
 
 
-def _subscriptions(response: httpx.Response) -> tuple[list[RemoteSubscription], int | None]:
-    row = response.json()
+def _subscriptions(answer: Answer) -> tuple[list[RemoteSubscription], int | None]:
+    row = answer.json()
     return [*map(RemoteSubscription.of, row["subscriptions"])], row["after"]
 
 
-def _expires(response: httpx.Response) -> str | None:
-    expires: str | None = response.json()["expires"]
+def _expires(answer: Answer) -> str | None:
+    expires: str | None = answer.json()["expires"]
     return expires
-
-
-def _answer(response: httpx.Response) -> RemoteAnswer:
-    return read_answer(response.headers.get("Content-Type", ""), response.content)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import httpx
 
 from triplecast.client import calls
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
-from triplecast.client.calls import Lease, Reading, RemotePage, ServiceCall
+from triplecast.client.calls import Lease, Reading, RemotePage, RowPage, ServiceCall
+from triplecast.client.connection import Connection
 from triplecast.client.following import Follower
-from triplecast.errors import ServiceRefused
+from triplecast.errors import EgressFailed, ServiceRefused
 
 _Answer = TypeVar("_Answer")
 
@@ -20,8 +21,8 @@ _Answer = TypeVar("_Answer")
 class Client:
     """The methods of `Engine`, asked of a service. May be used from any thread.
 
-    Methods raise `ServiceRefused` for what the service refuses, and ``httpx.TransportError`` where it cannot be
-    reached: then what was asked was done or not, and to publish, remove or cancel again does no harm.
+    Methods raise `ServiceRefused` for what the service refuses, and `EgressFailed` where it cannot be reached: then
+    what was asked was done or not, and to publish, remove or cancel again does no harm.
     """
 
     def __init__(
@@ -34,12 +35,10 @@ class Client:
     ) -> None:
         """`url` of the service, as ``http://127.0.0.1:8000``; `token` where it asks for one; `timeout` of an answer in
         seconds; `sleep` waits between two attempts of `follow`."""
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, transport=transport)
-        self._sleep = sleep
+        self._service = Connection(url, token, timeout, transport, sleep)
 
     def close(self) -> None:
-        self._http.close()
+        self._service.close()
 
     def __enter__(self) -> Self:
         return self
@@ -83,7 +82,7 @@ class Client:
 
     def query(self, text: str) -> RemoteAnswer:
         """Ask the current documents, as `Engine.query` does."""
-        return self._ask(calls.query(text))
+        return self._ask(calls.query(text, calls.remote_answer))
 
     def notifications(
         self,
@@ -120,6 +119,24 @@ class Client:
         """The first page of them, and where the next one begins; since ``now`` it is empty."""
         return self._ask(Reading(subscription, owner, ticket).page(str(since)))
 
+    def undecided(
+        self,
+        after: int = 0,
+        subscription: str | None = None,
+        owner: str | None = None,
+        ticket: str | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """The pairs that could not be decided at journal positions beyond `after`, as JSON has them."""
+        return self._rows(Reading(subscription, owner, ticket).undecided, after)
+
+    def rejects(self, after: int = 0) -> Iterator[dict[str, Any]]:
+        """What was rejected at journal positions beyond `after`, likewise."""
+        return self._rows(calls.rejects, after)
+
+    def status(self) -> dict[str, Any]:
+        """How far the folder has come."""
+        return self._ask(calls.status())
+
     def follow(
         self,
         since: str | int = 0,
@@ -134,15 +151,18 @@ class Client:
         while True:
             error: Exception | None = None
             try:
-                call, timeout = follower.connect(self._http.timeout)
-                with self._http.stream(**call.sent, timeout=timeout) as response:
-                    if response.is_error:
-                        response.read()
-                    for received in call.answer(response).iter_bytes():
+                with self._service.open(*follower.connect(self._service.timeout)) as response:
+                    for received in response.iter_bytes():
                         yield from follower.read(received)
-            except (httpx.TransportError, ServiceRefused) as found:
+            except (EgressFailed, ServiceRefused) as found:
                 error = found
-            self._sleep(follower.pause(error))
+            self._service.sleep(follower.pause(error))
+
+    def _rows(self, ask: Callable[[int], ServiceCall[RowPage]], after: int) -> Iterator[dict[str, Any]]:
+        has_more = True
+        while has_more:
+            rows, after, has_more = self._ask(ask(after))
+            yield from rows
 
     def _ask(self, call: ServiceCall[_Answer]) -> _Answer:
-        return call.answer(self._http.request(**call.sent))
+        return self._service.ask(call)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from triplecast.client import calls
-from triplecast.client.calls import answering, check, unanswered
-from triplecast.errors import ServiceRefused
+from triplecast.client.calls import Answer, ServiceCall
+from triplecast.client.connection import Connection
+from triplecast.errors import EgressFailed, ServiceRefused
 
 LONGEST = 1 << 30
 """Bytes of one transaction, or of a snapshot."""
@@ -37,29 +40,21 @@ class LogClient:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """As `Client`."""
-        headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token is not None else {})
-        self._url = url
-        with answering(url):
-            self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, transport=transport)
-        self._sleep = sleep
+        self._service = Connection(url, token, timeout, transport, sleep)
 
     def close(self) -> None:
-        self._http.close()
+        self._service.close()
 
     def rows(self, name: str, owner: str | None = None, **params: int) -> Any:
         """What is answered in JSON under a name of the log, or of an owner's."""
-        return self._again(lambda: check(self._http.get(_path(name, owner), params=params))).json()
+        return self._again(lambda: self._service.ask(ServiceCall("GET", _path(name, owner), Answer.json, params)))
 
     def log(self, name: str, owner: str | None = None, **params: int | str) -> Iterator[bytes]:
         """Whole transactions of RDF Patch, as they arrive. A connection that breaks ends them early: whoever reads goes
         on from the last one."""
-        response = self._open(_path(name, owner), params, {})
-        try:
+        call = ServiceCall("GET", _path(name, owner), _as_it_is, params)
+        with self._open(call) as response, suppress(httpx.TransportError):
             yield from _transactions(response.iter_bytes())
-        except httpx.TransportError:
-            return
-        finally:
-            response.close()
 
     def snapshot(self, owner: str, buckets: Collection[int] | None) -> bytes:
         """It goes on where a connection broke, as long as the snapshot is the same."""
@@ -67,62 +62,59 @@ class LogClient:
         received, tag, left = bytearray(), "", ATTEMPTS
         while True:
             headers = {"Range": f"bytes={len(received)}-", "If-Range": tag} if received else {}
-            response = self._open(_path("snapshot", owner), params, headers)
-            try:
+            with self._open(ServiceCall("GET", _path("snapshot", owner), _as_it_is, params, headers)) as response:
                 if response.status_code != httpx.codes.PARTIAL_CONTENT:
                     received.clear()
                 tag, before = response.headers.get("ETag", ""), len(received)
-                for part in response.iter_bytes():
-                    received += part
-                    _check_size(len(received))
-                return bytes(received)
-            except httpx.TransportError as error:
-                left = ATTEMPTS if len(received) > before else left - 1
-                if not left:
-                    raise unanswered(self._url, error) from error
-            finally:
-                response.close()
+                try:
+                    for part in response.iter_bytes():
+                        received += part
+                        _check_size(len(received))
+                    return bytes(received)
+                except httpx.TransportError:
+                    left = ATTEMPTS if len(received) > before else left - 1
+                    if not left:
+                        raise
 
     def replace(self, owner: str, subscriptions: Sequence[Mapping[str, object]], ended: Sequence[str]) -> Any:
         """Asked once: where there is no answer, it was done or not."""
-        row = {"subscriptions": [*subscriptions], "ended": [*ended]}
-        with answering(self._url):
-            return check(self._http.post(_path("subscriptions", owner), json=row)).json()["outcomes"]
+        body = json.dumps({"subscriptions": [*subscriptions], "ended": [*ended]}).encode()
+        path, headers = _path("subscriptions", owner), {"Content-Type": "application/json"}
+        return self._service.ask(ServiceCall("POST", path, Answer.json, {}, headers, body))["outcomes"]
 
     def describe(self, resource: str) -> bytes:
-        return self._again(lambda: check(self._http.get("/log/description", params={"resource": resource}))).content
+        return self._again(
+            lambda: self._service.ask(ServiceCall("GET", "/log/description", _as_it_is, {"resource": resource}))
+        ).body
 
     def query(self, text: str) -> tuple[str, bytes]:
         """The media type and the body of the answer."""
-        found = self._again(lambda: check(self._http.request(**calls.query(text).sent)))
-        return found.headers.get("Content-Type", "").partition(";")[0], found.content
+        found = self._again(lambda: self._service.ask(calls.query(text, _as_it_is)))
+        return found.headers.get("Content-Type", "").partition(";")[0], found.body
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _open(self, path: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> httpx.Response:
+    @contextmanager
+    def _open(self, call: ServiceCall[Answer]) -> Iterator[httpx.Response]:
         """An answer whose body is read as it comes."""
-
-        def open_once() -> httpx.Response:
-            request = self._http.build_request("GET", path, params=params, headers=headers)
-            response = self._http.send(request, stream=True)
-            if response.is_error:
-                response.read()
-            return check(response)
-
-        return self._again(open_once)
+        with ExitStack() as opened:
+            yield self._again(lambda: opened.enter_context(self._service.open(call)))
 
     def _again(self, ask: Callable[[], _Read]) -> _Read:
         for attempt in range(1, ATTEMPTS):
             try:
                 return ask()
-            except httpx.TransportError:
-                self._sleep(0.1 * attempt)
+            except EgressFailed:
+                self._service.sleep(0.1 * attempt)
             except ServiceRefused as error:
                 if error.status not in (429, 503):
                     raise
-                self._sleep(min(error.retry_after or 1.0, _LONGEST_WAIT))
-        with answering(self._url):
-            return ask()
+                self._service.sleep(min(error.retry_after or 1.0, _LONGEST_WAIT))
+        return ask()
+
+
+def _as_it_is(answer: Answer) -> Answer:
+    return answer
 
 
 def _path(name: str, owner: str | None) -> str:

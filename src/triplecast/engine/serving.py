@@ -16,13 +16,14 @@ from triplecast.engine.receipt import Receipt
 from triplecast.errors import InputError
 from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.journal import Clock, Journal, JournalFile, read_clock, time_text
+from triplecast.model.operators import NO_OPERATORS
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import API
 from triplecast.outbox import Definitions, Outbox, OutboxReader
 from triplecast.outbox.commits import CommitSignal
 from triplecast.registry.listing import LiveSubscription, Page, read_page
 from triplecast.registry.registry import Registry
-from triplecast.registry.requests import Requests
+from triplecast.registry.requests import ReadingRequests, Requests
 from triplecast.repository import QueryAnswer
 from triplecast.taxonomy import Taxonomy
 
@@ -223,6 +224,12 @@ class Serving:
             answer = Requests(self._registry, self._journal, self._outbox, self._clock).answer_line(line)
             self._publishing.match_accepted()
         return answer
+
+    def status(self) -> dict[str, object]:
+        """How many subscriptions are live, and how far the folder has come, as the control socket tells it."""
+        self._opened.check()
+        asked = ReadingRequests(self._journal, self._outbox, lambda: NO_OPERATORS, self._clock)
+        return asked.known["status"]({})
 
     def progress(self) -> FolderProgress:
         """Raises `FolderLocked` too, where another process has the folder now."""

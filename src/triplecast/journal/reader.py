@@ -210,11 +210,11 @@ class JournalFile(Records):
                     return block.ids.start - 1
             return self.head()
 
-    def rejects(self, after: int = 0) -> list[Rejected]:
-        """What was rejected at positions beyond `after`, by position."""
+    def rejects(self, after: int = 0, most: int = -1) -> list[Rejected]:
+        """What was rejected at positions beyond `after`, by position; the first ones, or all."""
         rows = self._rows(
-            f"SELECT * FROM record WHERE position > ? AND kind = {Kind.REJECT:d} ORDER BY position",
-            (row_number(after, "after"),),
+            f"SELECT * FROM record WHERE position > ? AND kind = {Kind.REJECT:d} ORDER BY position LIMIT ?",
+            (row_number(after, "after"), most),
             (Kind.REJECT,),
         )
         return [Rejected(row.position, time_text(row.written_at), read_reject(row)) for row in rows]

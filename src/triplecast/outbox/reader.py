@@ -35,6 +35,7 @@ DATABASE = "outbox.sqlite"
 END = "outbox.end"
 
 _IN_RANGE = "WHERE position > ? AND position <= ?"
+_UNDECIDED = f"WHERE position IN (SELECT position FROM undecided {_IN_RANGE})"
 _READ_AGAIN = "read again from 0 and leave out what you have by its `id`, which stays the same"
 _PAGE_BYTES = 8 << 20
 """Of chunks that a reader takes at once, unless one is larger; between pages it holds no lock and no snapshot."""
@@ -293,14 +294,18 @@ class OutboxReader(OutboxFile):
             raise missing(self._database.where, f"registration {min(lost)}", "a notification")
         names.add(found)
 
-    def undecided(self, after: int = 0) -> list[UndecidedPair]:
+    def undecided(self, after: int = 0, most: int | None = None) -> list[UndecidedPair]:
         """Return the undecided pairs of publications at positions beyond `after`, by position and registration, up to
-        `State.progress`: so a later call never returns an earlier pair."""
+        `State.progress`: so a later call never returns an earlier pair. At `most` so many, and those of the position
+        that they end with."""
         where = self._database.where
         with self._database.reading():
             values = (row_number(after, "after"), self.progress)
+            if most is not None:
+                at = f"SELECT position FROM undecided {_IN_RANGE} ORDER BY position LIMIT 1 OFFSET ?"
+                values = (values[0], *(last for (last,) in self._database.ask(at, (*values, most - 1))), values[1])[:2]
             rows = [*read_rows(self._database, "undecided", f"{_IN_RANGE} ORDER BY position, registration", values)]
-            publications = {row[0]: row for row in read_rows(self._database, "publication", _IN_RANGE, values)}
+            publications = {row[0]: row for row in read_rows(self._database, "publication", _UNDECIDED, values)}
             numbers = np.array(sorted({row[1] for row in rows}), np.int64)
             names = ReadNames()
             self._learn(names, numbers)

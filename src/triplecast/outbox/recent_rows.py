@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from triplecast.outbox.json_lines import NotificationLine
-from triplecast.outbox.notification import Cursor
+from triplecast.outbox.notification import Cursor, UndecidedPair
 
 MOST_BYTES = 64 << 20
 """Of the lines that are kept, unless one alone is longer."""
@@ -26,7 +26,7 @@ class WantedRows(NamedTuple):
     registration: int | None = None
     """Of a reader who may read this one alone: another one of the same id may be somebody else's."""
 
-    def takes(self, row: NotificationLine) -> bool:
+    def takes(self, row: NotificationLine | UndecidedPair) -> bool:
         return (
             self.subscription in (None, row.subscription)
             and self.owner in (None, row.owner)

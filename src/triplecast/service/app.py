@@ -8,7 +8,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
@@ -30,6 +30,7 @@ from triplecast.service import (
     problems,
     receipts,
     sepa,
+    shortfalls,
     sources,
     sparql,
     subscriptions,
@@ -37,6 +38,7 @@ from triplecast.service import (
     websub,
 )
 from triplecast.service.guard import Guard
+from triplecast.service.parameters import check_parameters
 from triplecast.service.problems import Problem
 from triplecast.service.settings import ServiceSettings
 from triplecast.service.state import ServiceState
@@ -45,7 +47,7 @@ ROUTERS = tuple(
     each.router
     for each in (
         *(documents, notifications, event_streams, durable_streams, feeds, websub, delivery, subscriptions, sources),
-        *(sparql, sepa, taxonomy, patches, health),
+        *(sparql, sepa, taxonomy, patches, shortfalls, health),
     )
 )
 """A path of one comes before those of later ones: ``/subscriptions/{id}`` takes ids with slashes."""
@@ -78,6 +80,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        dependencies=[Depends(check_parameters)],
     )
     app.state.service = state
     for router in ROUTERS:

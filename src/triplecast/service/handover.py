@@ -1,4 +1,5 @@
-"""Uvicorn's connections, which are not waited for without end, and which a long answer may take over."""
+"""Uvicorn's connections, which are not waited for without end, which a long answer may take over, and on which a
+stranger may say little."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from weakref import WeakMethod
 import h11
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
 HEAD_SECONDS = 20.0
@@ -17,6 +19,10 @@ STALL_SECONDS = 30.0
 """How long a client may take nothing of what was sent to it; then its connection ends."""
 HAND_OVER = "triplecast.hand_over"
 """In the state of a request's scope: a weak reference to `HandoverProtocol.hand_over`."""
+TRUST = "triplecast.trust"
+"""In that of a WebSocket's: one to `StrangersSocket.trust`."""
+STRANGERS_BYTES = 16 << 10
+"""Of one message of a client that has shown no token yet, where one is needed."""
 
 
 class HandoverProtocol(H11Protocol):
@@ -88,3 +94,21 @@ class HandoverProtocol(H11Protocol):
             self.transport.abort()
         elif size:
             self.loop.call_later(STALL_SECONDS, self._end_stalled, size)
+
+
+class StrangersSocket(WebSocketsSansIOProtocol):
+    """A WebSocket whose messages are short until its client is known."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, {**app_state, TRUST: WeakMethod(self.trust)}, _loop)
+        self.conn.max_message_size = STRANGERS_BYTES
+
+    def trust(self) -> None:
+        """Take messages of any length that the service takes."""
+        self.conn.max_message_size = self.config.ws_max_size

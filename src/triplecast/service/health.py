@@ -50,6 +50,27 @@ async def readyz(state: State) -> Readiness:
     return Readiness(status="ok", position=found.position, waiting=found.waiting, sequence=found.sequence)
 
 
+class Status(BaseModel):
+    subscriptions: int
+    """Live ones."""
+    position: int
+    """Of the journal's last record."""
+    decided: int
+    """Up to where publications are matched;"""
+    settled: int
+    """and up to where operators have answered too."""
+    publications_left: int
+    """Not matched yet."""
+    sequence: int
+    """Of the last notification."""
+
+
+@router.get("/status")
+async def status(state: State, access: CanRead) -> Status:
+    """How far the folder has come."""
+    return Status.model_validate(await state.call(state.engine.serving.status))
+
+
 @router.get(
     "/metrics", response_model=None, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 )

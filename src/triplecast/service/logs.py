@@ -26,8 +26,8 @@ from triplecast.service.feeds import Key, open_feed
 from triplecast.service.notification_pages import MOST_BYTES, MOST_ROWS, read_rows
 from triplecast.service.problems import Problem
 from triplecast.service.state import ServiceState, State
-from triplecast.service.subscriptions import Ticket, find_subscription
-from triplecast.service.tokens import EVERYTHING, CanRead, allow, bearer
+from triplecast.service.subscriptions import Ticket, readable_subscription
+from triplecast.service.tokens import CanRead, bearer
 from triplecast.syndication.turtle import DATE_TIME
 
 MEMBERS = 250
@@ -213,8 +213,7 @@ async def _notifications(
     if key:
         found = await state.call(partial(open_feed, state.engine, id, key))
     else:
-        access = EVERYTHING if ticket is not None else await allow("read")(request, sent)
-        found = await state.call(partial(find_subscription, state.engine, id, access, ticket))
+        found = await readable_subscription(request, state, id, ticket, sent)
     return NotificationLog(state, id, found.registration)
 
 

@@ -26,8 +26,8 @@ from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.settings import ADMIN
 from triplecast.service.state import ServiceState, State
 from triplecast.service.streams import NotificationStream
-from triplecast.service.subscriptions import Ticket, find_subscription
-from triplecast.service.tokens import EVERYTHING, allow, bearer
+from triplecast.service.subscriptions import Ticket, readable_subscription
+from triplecast.service.tokens import allow, bearer
 from triplecast.syndication import cloud_event, notifications_turtle, results_table
 from triplecast.syndication.cloud_events import BATCH
 from triplecast.syndication.results_table import MEDIA_TYPE as RESULTS
@@ -66,7 +66,7 @@ async def _reader(
     if ticket is not None:
         if subscription is None:
             raise Problem(400, "a ticket opens one subscription", mend="name it: ?subscription=ID")
-        found = await state.call(partial(find_subscription, state.engine, subscription, EVERYTHING, ticket))
+        found = await readable_subscription(request, state, subscription, ticket, sent)
         return WantedRows(subscription, owner, found.registration)
     access = await allow("read")(request, sent)
     if access.owner is None or ADMIN in access.scopes:
@@ -76,6 +76,7 @@ async def _reader(
     return WantedRows(subscription, access.owner)
 
 
+Wanted = Annotated[WantedRows, Depends(_reader)]
 _HEADERS = {
     "Triplecast-Cursor": {"schema": {"type": "string"}, "description": "`since` of the next request"},
     "Link": {"schema": {"type": "string"}, "description": "the next page, where there is more"},
@@ -109,7 +110,7 @@ _READ: dict[int | str, dict[str, Any]] = {
 async def get_notifications(
     request: Request,
     state: State,
-    wanted: Annotated[WantedRows, Depends(_reader)],
+    wanted: Wanted,
     since: Annotated[
         str, Query(max_length=64, description="a sequence, a cursor, a time with a zone, or `now`; exclusive")
     ] = "0",

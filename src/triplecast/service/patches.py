@@ -29,6 +29,8 @@ router = APIRouter(tags=["patches"], responses=RESPONSES)
 PATCH = "application/rdf-patch"
 PAGE_BYTES = 4 << 20
 """Of a part of a log, after which it ends: it has one transaction more at most."""
+REPLICAS = "/"
+"""Who follows in the name of no owner; none begins so."""
 _RANGE = re.compile(r"bytes=([0-9]{1,18})-")
 _PATCHES: dict[str, Any] = {"content": {PATCH: {"schema": {"type": "string"}}}}
 _LOG: dict[int | str, dict[str, Any]] = {
@@ -68,7 +70,7 @@ async def read_records(
     state: State, access: CanAdmin, after: Place, id: Id, settled: Place = 0, parts: Place = 0
 ) -> Response:
     """Everything that the journal says beyond a position, all owners' subscriptions too: for replicas."""
-    return await _follow(state, "", lambda log: _part(log.records(after, id, settled, parts)))
+    return await _follow(state, REPLICAS, lambda log: _part(log.records(after, id, settled, parts)))
 
 
 @router.get(
@@ -126,7 +128,7 @@ async def read_digests(state: State, access: CanRead, owner: Owner) -> dict[str,
 async def list_held(state: State, access: CanSubscribe, owner: Owner) -> dict[str, list[dict[str, str | None]]]:
     """The live subscriptions of a local repository."""
     name = _name_of(access, owner)
-    found = await _follow(state, "", lambda log: log.subscriptions(name))
+    found = await _follow(state, name, lambda log: log.subscriptions(name))
     start = len(name) + 1
     rows = ((each.name[start:], each.text, each.language, each.entailment) for each in found)
     return {"subscriptions": [dict(zip(HeldSubscription.model_fields, row, strict=True)) for row in rows]}
@@ -139,7 +141,8 @@ async def replace_held(
     """Register subscriptions without an end, and end others, in one step."""
     async with state.body(request, state.settings.bulk_bytes) as data:
         wanted = read_body(Replacement, request, data, ())
-    return {"outcomes": await _follow(state, "", partial(_replace, _name_of(access, owner), wanted))}
+    name = _name_of(access, owner)
+    return {"outcomes": await _follow(state, name, partial(_replace, name, wanted))}
 
 
 @router.get("/followers/{owner}/undecided")
@@ -148,14 +151,14 @@ async def list_undecided(
 ) -> dict[str, list[dict[str, Any]]]:
     """What could not be decided of them beyond a position."""
     name = _name_of(access, owner)
-    found = await _follow(state, "", lambda log: log.undecided(name, after))
+    found = await _follow(state, name, lambda log: log.undecided(name, after))
     return {"undecided": [each._asdict() for each in found]}
 
 
 async def _follow(state: ServiceState, owner: str, work: Callable[[FolderProvider], _Result]) -> _Result:
     """What `work` gives of the log of an owner. Raises `Problem` 410 where that does not go on."""
     try:
-        return await state.following.call(lambda: work(state.followers.of(owner)))
+        return await state.followers.call(owner, work)
     except LogGap:
         mend = "take a snapshot, or replicate into a new folder"
         raise Problem(410, "the log does not go on from there", mend=mend) from None

@@ -26,7 +26,7 @@ from triplecast.model.subscription import REPOSITORY
 from triplecast.outbox import Cursor
 from triplecast.outbox.recent_rows import WantedRows
 from triplecast.results import head_of, results_json
-from triplecast.service.handover import STALL_SECONDS
+from triplecast.service.handover import STALL_SECONDS, TRUST
 from triplecast.service.notification_pages import read_rows
 from triplecast.service.problems import Problem, problem_of
 from triplecast.service.settings import SUBSCRIBE
@@ -39,10 +39,8 @@ router = APIRouter()
 MOST = 100
 """Subscriptions of one connection."""
 LEASE_SECONDS = 3600.0
-UNKNOWN_SECONDS = 60.0
-"""How long a connection is kept that has shown no token, where one is needed;"""
-UNKNOWN_CHARACTERS = 1 << 16
-"""of a longer text the token is asked before it is read: it is in a header then."""
+UNKNOWN_SECONDS = 20.0
+"""How long a connection is kept that has shown no token, where one is needed."""
 _DATASET = ("default-graph-uri", "named-graph-uri")
 _NONE: Mapping[str, object] = {"head": {"vars": []}, "results": {"bindings": []}}
 
@@ -86,7 +84,9 @@ class Connection:
     def __init__(self, socket: WebSocket, state: ServiceState) -> None:
         self._socket, self._state = socket, state
         self._standing: dict[str, Standing] = {}
-        self._is_known = state.settings.tokens is None
+        self._is_known = False
+        with suppress(Problem):  # the header may have the token, or a message
+            self._owner(None)
 
     async def serve(self) -> None:
         """Until the service ends. Raises WebSocketDisconnect, and TimeoutError for a client that takes nothing, or that
@@ -128,10 +128,15 @@ class Connection:
     async def _tell(self) -> None:
         """What was recorded for its subscriptions."""
         for uri, each in [*self._standing.items()]:
-            async for row in self._rows(each):
-                if row["id"] not in each.first:
-                    each.sequence += 1
-                    await self._send(_notification(uri, each.sequence, row["answer"], row.get("removed", _NONE)))
+            try:
+                async for row in self._rows(each):
+                    if row["id"] not in each.first:
+                        each.sequence += 1
+                        await self._send(_notification(uri, each.sequence, row["answer"], row.get("removed", _NONE)))
+            except Problem as lost:  # what comes later would add to an answer that the client does not have
+                await self._cancel(uri)
+                await self._send(_error(lost))
+                continue
             if time.monotonic() > each.renewed + LEASE_SECONDS / 3:
                 await self._renew(uri, each)
 
@@ -146,6 +151,7 @@ class Connection:
             await self._send(_error(Problem(410, "the subscription has ended", uri, "subscribe again")))
 
     async def _rows(self, standing: Standing) -> AsyncIterator[dict[str, Any]]:
+        """Raises `Problem` 410 where some have been pruned."""
         state = self._state
         while state.tail.after(standing.place, standing.wanted) != []:
             try:
@@ -153,9 +159,13 @@ class Connection:
             except Problem:  # too many wait
                 await asyncio.sleep(1)
                 continue
+            if page.lost:
+                where = SUBSCRIPTION + quote(standing.id, safe="")
+                raise Problem(410, "the subscription has ended", f"{where}: {page.lost}", "subscribe again")
             for row in page.rows:
                 yield json.loads(row.line)
             standing.place = page.end
+        standing.place = max(standing.place, state.tail.end)  # what others were told may be pruned
 
     async def _send(self, message: str) -> None:
         async with asyncio.timeout(STALL_SECONDS):
@@ -165,8 +175,6 @@ class Connection:
 
     async def _answer(self, text: str) -> str:
         try:
-            if not self._is_known and len(text) > UNKNOWN_CHARACTERS:
-                self._owner(None)
             request = _read(text)
             if "subscribe" in request:
                 return await self._subscribe(request, request["subscribe"])
@@ -180,7 +188,6 @@ class Connection:
 
     async def _subscribe(self, request: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
         owner = self._owner(wanted.get("authorization") or request.get("authorization"))
-        self._is_known = True
         text, alias = wanted.get("sparql"), wanted.get("alias")
         if not isinstance(text, str) or not text:
             raise Problem(400, "the query is missing", mend='send {"subscribe": {"sparql": QUERY}}')
@@ -206,14 +213,23 @@ class Connection:
         standing = self._standing.get(uri) if isinstance(uri, str) else None
         if standing is None:
             raise Problem(404, "this connection has no such subscription", mend="send the spuid that it was given")
-        await self._state.write(partial(self._state.engine.unsubscribe, standing.id, standing.ticket))
-        del self._standing[str(uri)]
+        await self._cancel(str(uri))
         return json.dumps({"unsubscribed": {"spuid": uri}})
 
+    async def _cancel(self, uri: str) -> None:
+        standing = self._standing[uri]
+        await self._state.write(partial(self._state.engine.unsubscribe, standing.id, standing.ticket))
+        del self._standing[uri]
+
     def _owner(self, authorization: object) -> str | None:
-        """Whose the subscription is. Raises `Problem` 401 and 403."""
+        """Whose the subscription is; from now on the client is known. Raises `Problem` 401 and 403."""
         sent = authorization if isinstance(authorization, str) else self._socket.headers.get("authorization", "")
-        return opened(self._state.settings.tokens, sent.removeprefix("Bearer ").strip(), SUBSCRIBE).owner
+        access = opened(self._state.settings.tokens, sent.removeprefix("Bearer ").strip(), SUBSCRIBE)
+        trust = self._socket.scope.get("state", {}).get(TRUST)
+        if not self._is_known and trust is not None and (known := trust()) is not None:
+            known()
+        self._is_known = True
+        return access.owner
 
 
 def _cancel_all(engine: Engine, standing: Iterable[Standing]) -> None:

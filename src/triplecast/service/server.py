@@ -25,7 +25,7 @@ from triplecast.errors import InputError
 from triplecast.registry.control import ControlServer
 from triplecast.service.app import create_app
 from triplecast.service.guard import LOG
-from triplecast.service.handover import HandoverProtocol
+from triplecast.service.handover import HandoverProtocol, StrangersSocket
 from triplecast.service.settings import STREAMS, ServiceSettings
 from triplecast.service.websub import open_hub, websub_way
 
@@ -97,7 +97,7 @@ class ServiceServer(uvicorn.Server):
     where nothing is matched any more."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, spark: EngineOnSpark | None) -> None:
-        config.http = HandoverProtocol
+        config.http, config.ws = HandoverProtocol, StrangersSocket
         super().__init__(config)
         self._app, self._spark = app, spark
 

@@ -55,8 +55,7 @@ class ServiceState:
         self.querying = CallThreads("querying", 1, settings.queries_waiting)
         self.publications = Publications(engine, self.writing, settings.documents_waiting)
         self.streams = Streams(self.tail, self.notifications, self.reading)
-        self.following = CallThreads("following", 1, settings.waiting)
-        self.followers = Followers(engine, settings.logs_kept)
+        self.followers = Followers(engine, settings.logs_kept, settings.waiting)
         self.metrics = Metrics(engine, None if targets is None else targets.deliveries)
         self._held = 0
         folder = engine.serving.folder
@@ -89,7 +88,7 @@ class ServiceState:
         if self.poller is not None:
             self.poller.close()
         self.publications.close()
-        for lane in (self.writing, self.reading, self.querying, self.following):
+        for lane in (self.writing, self.reading, self.querying):
             lane.close()
         self.queries.close()
         self.followers.close()

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
+from fastapi.security import HTTPAuthorizationCredentials
 from pydantic import BaseModel, Field
 
 from triplecast.delivery.requests import TargetRequests
@@ -20,11 +21,11 @@ from triplecast.model.subscription import FOREVER, LONGEST_NAME, read_lease
 from triplecast.registry.listing import LiveSubscription
 from triplecast.service.bodies import Strict, body_of, read_body
 from triplecast.service.problems import RESPONSES, Problem
-from triplecast.service.settings import ADMIN, Access
+from triplecast.service.settings import ADMIN, READ, Access
 from triplecast.service.sparql import DIRECT
-from triplecast.service.state import State
+from triplecast.service.state import ServiceState, State
 from triplecast.service.target_rows import NewTarget, TargetRow, destination_of, needed_targets, row_of
-from triplecast.service.tokens import CanRead, CanSubscribe
+from triplecast.service.tokens import EVERYTHING, CanRead, CanSubscribe, allow
 
 PARTS = frozenset({"delivery", "explain", "feed", "feed.atom", "feed.json", "ldes", "stream"})
 """What follows a subscription's address; no id ends in a slash and one of these."""
@@ -264,6 +265,14 @@ def find_subscription(engine: Engine, id: str, access: Access, ticket: str | Non
     if found is None or (access.owner not in (None, found.owner) and ADMIN not in access.scopes):
         raise Problem(404, "no live subscription has this id and ticket", mend="check both, or subscribe again")
     return found
+
+
+async def readable_subscription(
+    request: Request, state: ServiceState, id: str, ticket: str | None, token: HTTPAuthorizationCredentials | None
+) -> LiveSubscription:
+    """The live subscription whose notifications a ticket opens, or without one a token. Raises `Problem`."""
+    access = EVERYTHING if ticket is not None else await allow(READ)(request, token)
+    return await state.call(partial(find_subscription, state.engine, id, access, ticket))
 
 
 def _renew(engine: Engine, id: str, access: Access, ticket: str | None, lease: Any) -> str | None:

@@ -11,7 +11,7 @@ from triplecast.egress import Send
 from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.model.printable import shortened
 from triplecast.sources.activities import is_activities
-from triplecast.sources.fetching import Fetched, fetch
+from triplecast.sources.fetching import CheckFailed, Fetched, fetch
 from triplecast.sources.hubs import FoundHub, find_hub
 from triplecast.sources.items import is_feed
 from triplecast.sources.oai import OaiFault, OaiPage, list_address, read_oai
@@ -46,16 +46,6 @@ class Crawled(NamedTuple):
     fresh_seconds: float
     hub: FoundHub | None = None
     """Of a feed that has changed."""
-
-
-@dataclass
-class CheckFailed(Exception):
-    """A source that could not be read this time."""
-
-    reason: str
-    status: int = 0
-    """Of its answer; 0 where that is not what failed."""
-    retry_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urljoin
 
 from triplecast.egress import Send, read_date, read_retry_after
-from triplecast.errors import EgressFailed
 from triplecast.sources.source import SECOND, Validators
 
 MOST_BYTES = 16 << 20
@@ -20,6 +20,8 @@ MOST_BYTES = 16 << 20
 SECONDS = 30.0
 """Of one request."""
 REDIRECTS = 5
+SERVER_BUSY = (429, 503)
+"""By which a server asks to be left alone."""
 ACCEPT = (
     "application/atom+xml, application/rss+xml, application/feed+json, text/turtle, application/ld+json, "
     "application/rdf+xml, application/n-triples, application/n-quads, application/trig, application/xml;q=0.9, "
@@ -37,6 +39,21 @@ _UNTOLD = frozenset(
     {"", "text/plain", "text/html", "application/octet-stream", "binary/octet-stream", "application/xhtml+xml"}
 )
 """Media types that servers give when they do not know: the content decides."""
+
+
+@dataclass
+class CheckFailed(Exception):
+    """A source that could not be read this time."""
+
+    reason: str
+    status: int = 0
+    """Of its answer; 0 where that is not what failed."""
+    retry_seconds: float | None = None
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether another try may help."""
+        return self.status >= 500 or self.status in (408, *SERVER_BUSY)
 
 
 class Fetched(NamedTuple):
@@ -61,7 +78,8 @@ class Fetched(NamedTuple):
 
 
 def fetch(send: Send, url: str, validators: Validators, now: int, agent: str) -> Fetched:
-    """Ask for `url`. Raises `EgressRefused`, and `EgressFailed` for an answer that is too long or leads in circles."""
+    """Ask for `url`. Raises `EgressRefused`, `EgressFailed`, and `CheckFailed` for an answer that is too long or leads
+    in circles."""
     headers = [("Accept", ACCEPT), ("User-Agent", agent)]
     headers += [("If-None-Match", validators.etag)] if validators.etag else []
     headers += [("If-Modified-Since", validators.last_modified)] if validators.last_modified else []
@@ -74,11 +92,9 @@ def fetch(send: Send, url: str, validators: Validators, now: int, agent: str) ->
         is_permanent = is_permanent and answer.status in _PERMANENT
         address = _resolved(address, named)
     else:
-        raise EgressFailed(url, f"it was redirected more than {REDIRECTS} times", "give the address that it leads to")
+        raise CheckFailed(f"it was redirected more than {REDIRECTS} times; give the address that it leads to")
     if answer.truncated:
-        raise EgressFailed(
-            url, f"its document has more than {MOST_BYTES >> 20} MiB", "find a smaller one, or its pages"
-        )
+        raise CheckFailed(f"its document has more than {MOST_BYTES >> 20} MiB; find a smaller one, or its pages")
     return Fetched(
         answer.status,
         address,
@@ -98,11 +114,11 @@ def _sendable(value: str) -> str:
 
 
 def _resolved(address: str, reference: str) -> str:
-    """Raises `EgressFailed` for what is no address; egress refuses what may not be asked."""
+    """Raises `CheckFailed` for what is no address; egress refuses what may not be asked."""
     try:
         return urljoin(address, reference.strip()).partition("#")[0]
     except ValueError:
-        raise EgressFailed(address, "it redirects to what is no address", "tell its publisher") from None
+        raise CheckFailed("it redirects to what is no address; tell its publisher") from None
 
 
 def _media_type(said: str) -> str | None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-from triplecast.errors import DocumentRejected, EgressRefused
+from triplecast.errors import DocumentRejected, EgressFailed, EgressRefused
 from triplecast.ingest import Document
 from triplecast.model.printable import shortened
 from triplecast.sources.activities import read_activities
@@ -26,8 +27,17 @@ from triplecast.sources.changes import (
     note_changes,
     sift_changes,
 )
-from triplecast.sources.crawling import GONE, MOST_BYTES, MOST_PAGES, NOT_MODIFIED, CheckFailed, Crawler
-from triplecast.sources.fetching import Fetched
+from triplecast.sources.crawling import GONE, MOST_PAGES, NOT_MODIFIED, Crawler
+from triplecast.sources.fetching import CheckFailed, Fetched
+from triplecast.sources.late_objects import (
+    LateObject,
+    ObjectsFetched,
+    fetch_objects,
+    forget_late,
+    late_objects,
+    late_said,
+    note_late,
+)
 from triplecast.sources.source import ACTIVITIES, KnownSource, SourcePage, Validators
 from triplecast.sources.source_list import SourceList
 from triplecast.sources.taking import Polled, owe
@@ -39,6 +49,10 @@ MOST_NODES = 100_000
 MOST_LEADS = 64 << 20
 """Bytes of their addresses, and `LEAD_BYTES` of each, as often as pages lead there."""
 LEAD_BYTES = 100
+PAGE_TRIES = 5
+"""Checks in a row that wait for a page that cannot be had; then the walk goes on without it."""
+MISSED = -1
+"""When a page was checked that was left out when it was to be taken last."""
 Take = Callable[[SqliteFile, KnownSource, int], Any]
 """What is to be written of a source as it is, at a time."""
 Step = Callable[[KnownSource, Take], Any]
@@ -50,7 +64,7 @@ class Node(NamedTuple):
 
     validators: Validators
     checked: int
-    """By the walk that began then."""
+    """By the walk that began then, or `MISSED`."""
     final: bool
     leads: tuple[Lead, ...]
 
@@ -73,6 +87,10 @@ class PageWalk:
     fresh: list[float]
     leads: int
     """Bytes of the leads of its nodes."""
+    silent: dict[str, LateObject] = field(default_factory=dict)
+    """As `fetch_objects` has it."""
+    is_lacking: bool = False
+    """Whether a page was left out: then it is not whole."""
 
 
 def follow_changes(
@@ -87,6 +105,11 @@ def follow_changes(
     and `EgressFailed`."""
     with sources.writing() as file:
         walk = _begin(file, source, now())
+        late = late_objects(file, source, now())
+    if late:
+        objects = fetch_objects(crawler, late, walk.silent, now())
+        if step(source, partial(_take_late, late, objects, walk)) is None:
+            return None
     leads, seen, asked = [Lead(source.location)], set[Lead](), 0
     while leads and asked < MOST_PAGES:
         lead = leads.pop()
@@ -105,8 +128,9 @@ def follow_changes(
         if leads:  # others have their turn meanwhile
             polled, after = replace(walk.told, next_check=at), replace(there, next_check=at, last_check=at, failures=0)
         else:
-            polled, after = end(there, walk.told, min(walk.fresh, default=0.0), at)
-            _note(file, there, replace(walk, began=0, whole=True, refreshed=False))
+            told = replace(walk.told, error=walk.told.error or late_said(file, there))
+            polled, after = end(there, told, min(walk.fresh, default=0.0), at)
+            _note(file, there, replace(walk, began=0, whole=not walk.is_lacking, refreshed=False))
         sources.note(file, replace(after, kind=source.kind))
         return polled
 
@@ -141,29 +165,48 @@ def _ask(
 ) -> Take:
     """Fetch a page, with what it only names; what is to be done to take it."""
     known = walk.nodes.get(lead)
+    if (silent := walk.silent.get(urlsplit(lead.url).netloc.lower())) is not None and _is_missed(known):
+        return partial(_leave_out, lead, silent.reason, walk)
     try:
         fetched = crawler.ask(lead.url, known.validators if known else Validators(), now())
-    except CheckFailed as fault:
-        if lead.url == source.location:
-            raise
-        if fault.status in (404, GONE):  # others may be gone too: all are asked again, and what was told stays told
-            with sources.writing() as file:
-                for table in ("walk", "node"):
-                    file.run(f"DELETE FROM {table} WHERE source = ?", [(source.id,)])
-        said = f"{shortened(lead.url, 200)}: {fault.reason}"
-        raise CheckFailed(said, 0 if fault.status == GONE else fault.status, fault.retry_seconds) from None
-    if fetched.status == NOT_MODIFIED and known is not None:
-        leads = () if lead.way and walk.whole else known.leads
-        same = known._replace(checked=walk.began, leads=leads)
-        return lambda file, there, _: _note_node(file, there, lead, same, walk)
-    try:
+        if fetched.status == NOT_MODIFIED and known is not None:
+            leads = () if lead.way and walk.whole else known.leads
+            same = known._replace(checked=walk.began, leads=leads)
+            return lambda file, there, _: _note_node(file, there, lead, same, walk)
         page = _read_page(crawler, source, lead, fetched, walk)
-    except (DocumentRejected, ValueError) as error:
-        raise CheckFailed(f"{shortened(lead.url, 200)}: {error}") from error
+    except (CheckFailed, EgressRefused, EgressFailed, DocumentRejected, ValueError) as fault:
+        return _do_without(sources, source, lead, walk, fault)
     with closing(sources.following()) as file:
         sifted = sift_changes(file, source, page.changes, walk.began, walk.horizon, walk.whole, walk.refreshed)
-    due, faults = _fetch_due(crawler, sifted.due, now())
-    return partial(_take_page, page._replace(faults=(*page.faults, *faults)), sifted, due, walk)
+    return partial(_take_page, page, sifted, fetch_objects(crawler, sifted.due, walk.silent, now()), walk)
+
+
+def _do_without(sources: SourceList, source: KnownSource, lead: Lead, walk: PageWalk, fault: Exception) -> Take:
+    """What is to be done without a page. Raises what `follow_changes` does while it is waited for: versions on it may
+    come before those on others."""
+    is_failure = isinstance(fault, CheckFailed | EgressRefused | EgressFailed)
+    if lead.url == source.location and is_failure:
+        raise fault
+    status, retry = (fault.status, fault.retry_seconds) if isinstance(fault, CheckFailed) else (0, None)
+    reason = fault.reason if isinstance(fault, CheckFailed | EgressRefused | EgressFailed) else str(fault)
+    failed = CheckFailed(f"{shortened(lead.url, 200)}: {reason}", 0 if status == GONE else status, retry)
+    known = walk.nodes.get(lead)
+    if known is not None and not _is_missed(known) and status in (404, GONE):  # others may be gone too
+        with sources.writing() as file:
+            for table in ("walk", "node"):
+                file.run(f"DELETE FROM {table} WHERE source = ?", [(source.id,)])
+        raise failed
+    is_waited_for = source.failures < PAGE_TRIES and not isinstance(fault, EgressRefused) and not _is_missed(known)
+    if is_waited_for or lead.url == source.location:
+        raise failed
+    if isinstance(fault, EgressFailed):
+        nothing = SourceChange("", "", b"", b"")
+        walk.silent[urlsplit(lead.url).netloc.lower()] = LateObject(nothing, reason, None)
+    return partial(_leave_out, lead, reason, walk)
+
+
+def _is_missed(node: Node | None) -> bool:
+    return node is not None and node.checked == MISSED
 
 
 def _read_page(crawler: Crawler, source: KnownSource, lead: Lead, fetched: Fetched, walk: PageWalk) -> ChangePage:
@@ -176,41 +219,10 @@ def _read_page(crawler: Crawler, source: KnownSource, lead: Lead, fetched: Fetch
     return read_tree(b"".join(each.quads for each in parsed.drafts), lead, fetched, walk.paths)
 
 
-def _fetch_due(
-    crawler: Crawler, wanted: Sequence[SourceChange], now: int
-) -> tuple[tuple[SourceChange, ...], tuple[str, ...]]:
-    """Changes with what their page did not have, and why some are left out. Raises `EgressFailed`, and `CheckFailed`
-    where another try may help."""
-    due: list[SourceChange] = []
-    faults: list[str] = []
-    size = 0
-    for change in wanted:
-        if not change.location:
-            due.append(change)
-            continue
-        try:
-            fetched = crawler.ask(change.location, Validators(), now)
-            size += len(fetched.body)
-            if size > MOST_BYTES:
-                raise CheckFailed(f"the objects of a page have more than {MOST_BYTES >> 20} MiB", 503)
-            (parsed,) = crawler.parser.parse_soon(
-                [Document(change.graph, fetched.body, fetched.media_type, change.graph)]
-            )
-            if not parsed.drafts:
-                raise CheckFailed("; ".join(f"{each.reason}; {each.hint}" for each in parsed.rejects[:1]))
-            due.append(change._replace(data=fetched.body, media_type=fetched.media_type, location=""))
-        except (CheckFailed, EgressRefused) as fault:
-            if isinstance(fault, CheckFailed) and (fault.status >= 500 or fault.status == 429):
-                raise  # it may be there the next time
-            reason = fault.reason if isinstance(fault, CheckFailed) else str(fault)
-            faults.append(f"{shortened(change.location, 200)}: {reason}")
-    return tuple(due), tuple(faults)
-
-
 def _take_page(
     page: ChangePage,
     sifted: ChangesSifted,
-    due: Sequence[SourceChange],
+    objects: ObjectsFetched,
     walk: PageWalk,
     file: SqliteFile,
     source: KnownSource,
@@ -218,21 +230,56 @@ def _take_page(
 ) -> Node:
     """Write down what a page brings, and that it was taken."""
     origin = SourcePage(page.lead.url, page.fetched.address, page.fetched.validators, None)
+    forget_late(file, source, sifted.noted)
+    objects.faults[:0] = page.faults
+    _take_objects(objects, origin, walk, file, source, now, sifted.new)
+    note_changes(file, source, sifted.noted, walk.began)
+    all_known = bool(page.changes) and sifted.known == len(page.changes)
+    is_end = sifted.ended or (page.lead.way and walk.whole and all_known)
+    walk.refreshed, walk.paths = sifted.refreshed, page.paths
+    _note(file, source, walk)
+    walk.fresh += [] if page.final else [page.fetched.fresh_seconds]
+    node = Node(page.fetched.validators, walk.began, page.final, () if is_end else page.leads)
+    return _note_node(file, source, page.lead, node, walk)
+
+
+def _take_late(
+    asked: Sequence[SourceChange],
+    objects: ObjectsFetched,
+    walk: PageWalk,
+    file: SqliteFile,
+    source: KnownSource,
+    now: int,
+) -> bool:
+    """Write down what became of objects that were asked for again."""
+    waiting = {each.change.graph for each in objects.late}
+    forget_late(file, source, [each for each in asked if each.graph not in waiting])
+    origin = SourcePage(source.location, source.location, Validators(), None)
+    _take_objects(objects, origin, walk, file, source, now, len(objects.due))
+    return True
+
+
+def _take_objects(
+    objects: ObjectsFetched,
+    origin: SourcePage,
+    walk: PageWalk,
+    file: SqliteFile,
+    source: KnownSource,
+    now: int,
+    new: int,
+) -> None:
+    """Write down what was fetched, and what is asked for again. `new`: how many of them may be new at most."""
     published = removed = 0
-    for change in due:
+    for change in objects.due:
         if not change.removes:
             owe(file, source, origin, now, change.graph, change.data, change.media_type)
             published += 1
         elif has_brought(file, source, change.graph):
             owe(file, source, origin, now, change.graph, None)
             removed += 1
-    note_changes(file, source, sifted.noted, walk.began)
-    all_known = bool(page.changes) and sifted.known == len(page.changes)
-    is_end = sifted.ended or (page.lead.way and walk.whole and all_known)
-    walk.refreshed, walk.paths = sifted.refreshed, page.paths
-    _note(file, source, walk)
-    told, new = walk.told, min(sifted.new, published)
-    faults = f"left out: {page.faults[0]} ({len(page.faults)} in all)" if page.faults else ""
+    note_late(file, source, objects.late, now)
+    told, new = walk.told, min(new, published)
+    faults = f"left out: {objects.faults[0]} ({len(objects.faults)} in all)" if objects.faults else ""
     walk.told = replace(
         told,
         error=told.error or shortened(faults, 1000),
@@ -240,9 +287,15 @@ def _take_page(
         edited=told.edited + published - new,
         removed=told.removed + removed,
     )
-    walk.fresh += [] if page.final else [page.fetched.fresh_seconds]
-    node = Node(page.fetched.validators, walk.began, page.final, () if is_end else page.leads)
-    return _note_node(file, source, page.lead, node, walk)
+
+
+def _leave_out(lead: Lead, reason: str, walk: PageWalk, file: SqliteFile, source: KnownSource, now: int) -> Node:
+    """Go on without a page, to where it led before; the next walk asks for it again, and waits no more."""
+    walk.is_lacking = True
+    said = shortened(f"left out: {shortened(lead.url, 200)}: {reason}", 1000)
+    walk.told = replace(walk.told, error=walk.told.error or said)
+    known = walk.nodes.get(lead) or Node(Validators(), MISSED, False, ())
+    return _note_node(file, source, lead, known._replace(checked=MISSED), walk)
 
 
 def _note_node(file: SqliteFile, source: KnownSource, lead: Lead, node: Node, walk: PageWalk) -> Node:

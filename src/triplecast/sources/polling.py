@@ -24,7 +24,8 @@ from triplecast.errors import EgressFailed, EgressRefused, TriplecastError
 from triplecast.ingest import Document, Parser
 from triplecast.journal import Clock, read_clock, system_clock
 from triplecast.model.printable import shortened
-from triplecast.sources.crawling import GONE, MOST_PAGES, CheckFailed, Crawled, Crawler, KnownPage
+from triplecast.sources.crawling import GONE, MOST_PAGES, Crawled, Crawler, KnownPage
+from triplecast.sources.fetching import SERVER_BUSY, CheckFailed
 from triplecast.sources.following import follow_changes
 from triplecast.sources.hubs import Subscriber, is_pushed, is_signed, note_hub
 from triplecast.sources.items import is_feed
@@ -86,6 +87,7 @@ class Poller:
         self._busy: dict[str, int] = {}
         """Until when servers are left alone that asked for it, or gave no answer."""
         self._ended = Event()
+        self._has_begun = False
         self.fault: Exception | None = None
         """Why the thread of `start` could not publish when it looked last."""
 
@@ -146,6 +148,9 @@ class Poller:
     def _due(self, urls: set[str] | None) -> dict[str, list[KnownSource]]:
         """What is to be asked now, by server, once all is published that was taken."""
         with self._lock:
+            if not self._has_begun:
+                self.sources.ask_refused(read_clock(self._clock))
+                self._has_begun = True
             self._publish_taken()
         hosts: dict[str, list[KnownSource]] = {}
         for source in self.sources.waiting(read_clock(self._clock), seconds(LONGEST_WAIT * 2)):
@@ -319,7 +324,7 @@ class Poller:
         reason = fault.reason if isinstance(fault, CheckFailed) else str(fault)
         if isinstance(fault, EgressFailed):
             self._busy[source.host] = now + seconds(DEAD_SECONDS)
-        elif retry is not None and status in (429, 503):
+        elif retry is not None and status in SERVER_BUSY:
             self._busy[source.host] = now + seconds(min(retry, LONGEST_WAIT))
         with self.sources.writing() as file:
             there = self.sources.at(file, source.id)

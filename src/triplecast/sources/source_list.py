@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from triplecast.engine import Receipt
-from triplecast.errors import FolderLocked, InputError
+from triplecast.errors import REFUSED, FolderLocked, InputError
 from triplecast.journal import BYTES_AT_ONCE, time_text
 from triplecast.model.printable import printable_name
 from triplecast.sources.source import FEED, SECOND, KnownSource, NewSource, Provenance, SourcePage, check_source
@@ -75,6 +75,10 @@ CREATE TABLE node(
     source INTEGER NOT NULL, url TEXT NOT NULL, way TEXT NOT NULL, etag TEXT NOT NULL, last_modified TEXT NOT NULL,
     checked INTEGER NOT NULL, final INTEGER NOT NULL, leads TEXT NOT NULL,
     PRIMARY KEY(source, url, way)) WITHOUT ROWID""",
+            "late": """
+CREATE TABLE late(
+    source INTEGER NOT NULL, graph TEXT NOT NULL, location TEXT NOT NULL, tries INTEGER NOT NULL,
+    next INTEGER NOT NULL, reason TEXT NOT NULL, PRIMARY KEY(source, graph)) WITHOUT ROWID""",
             "hub": """
 CREATE TABLE hub(
     token TEXT PRIMARY KEY, source INTEGER NOT NULL, hub TEXT NOT NULL, topic TEXT NOT NULL, secret TEXT NOT NULL,
@@ -129,7 +133,7 @@ class SourceList:
         """Forget a source; what it brought stays published. Raises `InputError` where there is none."""
         with self.writing() as file:
             source = self.named(url, file)
-            for table in ("page", "seen", "held", "walk", "node"):
+            for table in ("page", "seen", "held", "walk", "node", "late"):
                 file.run(f"DELETE FROM {table} WHERE source = ?", [(source.id,)])
             file.run("DELETE FROM source WHERE id = ?", [(source.id,)])
             file.run("UPDATE hub SET leaving = 1, next = 0, tries = 0 WHERE source = ?", [(source.id,)])
@@ -140,6 +144,7 @@ class SourceList:
         with self.writing() as file:
             source = self.named(url, file)
             file.run("UPDATE source SET next_check = ?, gone = 0 WHERE id = ?", [(now, source.id)])
+            file.run("UPDATE late SET tries = 0, next = 0 WHERE source = ?", [(source.id,)])
         return source.url
 
     def release(self, url: str, now: int) -> int:
@@ -206,6 +211,15 @@ class SourceList:
                 (now, now + longest),
             )
         return [_source(row) for row in rows]
+
+    def ask_refused(self, now: int) -> None:
+        """Have sources asked now that were refused here: another process may have other rules."""
+        refused = f"{REFUSED}%"
+        with closing(self.following()) as file:
+            if not file.ask("SELECT 1 FROM source WHERE error LIKE ? LIMIT 1", (refused,)):
+                return
+        with self.writing() as file:
+            file.run("UPDATE source SET next_check = min(next_check, ?) WHERE error LIKE ?", [(now, refused)])
 
     def pages(self, source: KnownSource) -> list[tuple[str, str, str, str]]:
         """Address, validators and next page of each page as it was taken last."""

@@ -101,6 +101,29 @@ def test_each_command_says_of_a_service_what_it_says_of_a_folder(run: Run, url: 
     both("query", "SELECT ?x { ?x a <urn:nothing> }", "--json", code=3)
 
 
+def test_what_was_not_told_and_how_far_a_folder_is_are_printed_alike(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "served"
+    many = "".join(f"<urn:s{n}> <urn:p{n}> <urn:o{n}> .\n" for n in range(200))
+    with Engine.open(folder) as engine, served(engine) as url:
+        engine.subscribe("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }", id="product", owner="ada")
+        for number in range(2):
+            engine.publish(f"<urn:{number}> wrong", "text/turtle", f"urn:{number}")
+            engine.publish(f"{many}<urn:a> <urn:b> <urn:{number}> .", "text/turtle", f"urn:g{number}")
+        assert len(engine.undecided()) == len(engine.rejects()) == 2
+        for arguments in (
+            ("notifications", "--rejects"),
+            ("notifications", "--rejects", "--json", "--after", 4),
+            ("notifications", "--undecided"),
+            ("notifications", "--undecided", "--json"),
+            ("notifications", "--undecided", "--after", 10**6),
+            ("status",),
+        ):
+            command, *options = arguments
+            assert run(command, "--url", url, *options) == run(command, folder, *options), arguments
+        told, here = (json.loads(run("status", *place, "--json")[1]) for place in (("--url", url), (folder,)))
+        assert told == {name: value for name, value in here.items() if name != "documents"}
+
+
 def test_a_subscription_is_cancelled_with_its_ticket(run: Run, url: str) -> None:
     made = json.loads(run("subscribe", "any.rq", "--json", f"--url={url}")[1])
     code, _, err = run("unsubscribe", "--url", url, "any.rq")
@@ -156,7 +179,6 @@ def test_what_a_service_does_not_do_is_refused_and_one_that_is_not_there_is_name
         ("query", "--url", url, "ASK {}", "--steps", 5),
         ("query", "--url", url, "ASK {}", "--language", "rdql"),
         ("publish", "--url", url, "1.ttl", "--dataset"),
-        ("notifications", "--url", url, "--rejects"),
         ("replicate", url, "--into", "-"),
     ):
         code, out, err = run(*arguments)

@@ -19,6 +19,9 @@ ASK = "/sparql?query=ASK%20%7B%7D"
 TEXT = "SELECT ?x { ?x <a:p> ?y }"
 
 
+OWNERS = {"ada": ["read"], "bob": ["read"], "root": ["admin"]}
+
+
 def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
@@ -103,6 +106,32 @@ def test_an_owner_is_that_of_the_token(engine: Engine, tmp_path: Path) -> None:
         assert client.delete("/subscriptions/one", headers=bearer(root)).status_code == 200
 
 
+def test_undecided_pairs_are_read_by_whoever_reads_the_notifications(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    ada, bob, root = (add_token(path, owner, scopes) for owner, scopes in OWNERS.items())
+    many = "".join(f"<urn:s{n}> <urn:p{n}> <urn:o{n}> .\n" for n in range(200))
+    product = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+    with service_of(engine, tokens=read_tokens(path), hosts=frozenset()) as client:
+        ticket = engine.subscribe(product, id="hers", owner="ada").ticket
+        engine.subscribe(product, id="his", owner="bob")
+        engine.publish(many, "text/turtle", "urn:g")
+        engine.publish("<wrong", "text/turtle", "urn:bad")
+
+        def told(headers: dict[str, str], query: str = "") -> list[str]:
+            return [
+                each["subscription"] for each in client.get(f"/undecided{query}", headers=headers).json()["undecided"]
+            ]
+
+        assert (told(bearer(ada)), told(bearer(bob)), told(bearer(root))) == (["hers"], ["his"], ["hers", "his"])
+        assert told({"Triplecast-Ticket": ticket}, "?subscription=hers") == ["hers"]
+        assert client.get("/undecided?owner=ada", headers=bearer(bob)).status_code == 403
+        assert client.get("/undecided").status_code == client.get("/rejects").status_code == 401
+        (reject,) = client.get("/rejects", headers=bearer(bob)).json()["rejects"]
+        assert (reject["source"], reject["stage"]) == ("urn:bad", "parse")
+        page = client.get(f"/undecided?after={engine.undecided()[-1].position}", headers=bearer(root)).json()
+        assert (page["undecided"], page["more"]) == ([], False)
+
+
 def test_another_name_and_another_sites_page_are_refused(client: TestClient) -> None:
     assert client.get("/healthz", headers={"Host": "evil.example"}).status_code == 421
     assert client.get("/healthz", headers={"Host": "localhost.evil.example:8000"}).status_code == 421
@@ -140,7 +169,7 @@ def test_the_log_has_no_secret(engine: Engine, tmp_path: Path, caplog: pytest.Lo
         client.put(f"/documents?graph=urn:{token}", headers=bearer(token))
     lines = [json.loads(record.message) for record in caplog.records if record.name == LOG.name]
     assert [(line["route"], line["status"]) for line in lines] == [
-        ("/subscriptions", 201), ("/subscriptions/{id:path}", 200), ("none", 404), ("/sparql", 200),
+        ("/subscriptions", 201), ("/subscriptions/{id:path}", 422), ("none", 404), ("/sparql", 200),
         ("/documents", 403),
     ]  # fmt: skip
     assert {line["owner"] for line in lines} == {"ada", None}

@@ -13,15 +13,19 @@ from contextlib import ExitStack
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `service` is not installed")
 
+from tests.properties.replicas import Parts
 from tests.unit.service.served import served
-from triplecast import Engine, HistoryPruned, InputError, ServiceRefused
-from triplecast.client import AsyncClient, Client
+from triplecast import EgressFailed, Engine, HistoryPruned, InputError, ServiceRefused
+from triplecast.client import AsyncClient, Client, connection
 from triplecast.client.events import EventReader
+from triplecast.client.log_client import LogClient
 
 SEED = int(os.environ.get("TRIPLECAST_SEED", "0"))
 TITLES = "SELECT ?title ?by { ?s dct:title ?title OPTIONAL { ?s dct:creator ?by } }"
@@ -186,3 +190,38 @@ def test_events_are_the_same_however_their_bytes_arrive(seed: int) -> None:
         found += [tuple(each) for each in reader.read(sent[at : at + size])]
         at += size
     assert found == expected
+
+
+def _said(status: int, **more: Any) -> httpx.MockTransport:
+    return httpx.MockTransport(lambda _: httpx.Response(status, **more))
+
+
+@pytest.mark.parametrize("make", [Client, LogClient])
+def test_each_client_refuses_what_is_no_answer(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(transport: httpx.BaseTransport) -> object:
+        client = make("http://localhost", transport=transport, sleep=lambda _: None)
+        return client.query("ASK {}")
+
+    with pytest.raises(ServiceRefused, match="302: it leads to http://other; give the service's own address"):
+        ask(_said(302, headers={"Location": "http://other"}))
+    with pytest.raises(ServiceRefused, match="304"):
+        ask(_said(304))
+    monkeypatch.setattr(connection, "MOST_BYTES", 1 << 20)
+    sent = []
+
+    def endless() -> Iterator[bytes]:
+        while True:
+            sent.append(1)
+            yield b"x" * 65536
+
+    with pytest.raises(ServiceRefused, match="more than 1 MiB"):
+        ask(_said(200, stream=Parts(endless())))
+    assert len(sent) <= 18
+    with pytest.raises(EgressFailed, match="broken"):
+        ask(httpx.MockTransport(_break))
+    with pytest.raises(EgressFailed):
+        make("http://[::1")
+
+
+def _break(_: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("broken")

@@ -59,3 +59,24 @@ def test_a_parameter(client: TestClient, address: str, found: str) -> None:
     assert found in problem["detail"]
     assert problem["mend"]
     assert not any(each in answer.text for each in RAW)
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "name", "mend"),
+    [
+        ("GET", "/notifications?sinse=now", "sinse", "did you mean since?"),
+        ("GET", "/documents/ldes?aftr=1", "aftr", "did you mean after?"),
+        ("PUT", "/documents?grap=urn:a", "grap", "did you mean graph?"),
+        ("PUT", "/taxonomy?wider=true", "wider", "leave it out; it takes broader"),
+        ("GET", "/subscriptions/a/b?key=1", "key", "leave it out; it takes none"),
+        ("GET", "/healthz?x", "x", "leave it out; it takes none"),
+    ],
+)
+def test_a_parameter_that_is_unknown(client: TestClient, method: str, address: str, name: str, mend: str) -> None:
+    answer = client.request(method, address)
+    assert (answer.status_code, answer.json()["detail"]) == (422, f"the parameter {name} is unknown here")
+    assert answer.json()["mend"] == mend
+
+
+def test_clients_of_sparql_send_parameters_of_their_own(client: TestClient) -> None:
+    assert client.get("/sparql?query=ASK{}&format=json&output=json").status_code == 200

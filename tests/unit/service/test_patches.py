@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import httpx
 import pytest
@@ -16,7 +18,7 @@ from triplecast import EgressFailed, Engine, LocalRepository, Replica, ReplicaWr
 from triplecast.client.log_client import LogClient
 from triplecast.errors import ServiceRefused
 from triplecast.journal import JournalFile
-from triplecast.local import HttpProvider, promote
+from triplecast.local import FolderProvider, HttpProvider, promote
 from triplecast.local.record_log import LogGap
 from triplecast.service import patches
 from triplecast.service.tokens import add_token, read_tokens
@@ -34,6 +36,26 @@ def provider(tmp_path: Path) -> Iterator[Engine]:
 
 def publish(engine: Engine, name: str, title: str = "A") -> None:
     engine.publish(f'<{E}{name}> <http://purl.org/dc/terms/title> "{title}", [] .', "text/turtle", f"{E}{name}")
+
+
+def test_a_slow_follower_keeps_nobody_else_waiting(provider: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, ended = Event(), Event()
+    changes = FolderProvider.changes
+
+    def wait(log: FolderProvider, owner: str, after: int, id: str) -> Iterator[bytes]:
+        if owner == "slow":
+            began.set()
+            assert ended.wait(60)
+        return changes(log, owner, after, id)
+
+    monkeypatch.setattr(FolderProvider, "changes", wait)
+    with served(provider) as url, httpx.Client(base_url=url, timeout=30) as client, ThreadPoolExecutor(20) as threads:
+        slow = [threads.submit(client.get, "/followers/slow/log?after=0&id=") for _ in range(20)]
+        assert began.wait(30)
+        answers = [client.get(path) for path in ("/log", "/followers/b/snapshot", "/log/records?after=9&id=")]
+        ended.set()
+        assert [each.status_code for each in answers] == [200, 200, 410]
+        assert {each.result().status_code for each in slow} <= {200, 410}
 
 
 def titles(repository: LocalRepository | Engine) -> list[str]:

@@ -26,15 +26,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, P
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not on this machine")
-def test_three_lines_of_curl_do_what_they_say(served: tuple[Served, Path]) -> None:
+def test_the_lines_of_curl_do_what_they_say(served: tuple[Served, Path]) -> None:
     (readme,) = (block.text for block in blocks_of(read_page("README.md")) if "curl" in block.text)
     (page,) = (block.text for block in blocks_of(read_page("docs/serve.md")) if "curl" in block.text)
     assert readme == page
     script = readme.replace("curl localhost:8000", f"curl -sS --noproxy '*' -w '\\n' {served[0].url}")
     ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
-    subscribed, published, found = (json.loads(line) for line in ran.stdout.splitlines() if line.strip())
+    subscribed, published, told, found = (json.loads(line) for line in ran.stdout.splitlines() if line.strip())
     assert len(subscribed["ticket"]) == 43
     assert (published["count"], published["matches"]) == (80, 10)
+    assert {each["subscription"] for each in told["notifications"]} == {subscribed["id"]}
     assert len(found["results"]["bindings"]) >= 80
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from tests.feed_server import Said
-from tests.unit.sources.source_samples import World, world
+from tests.unit.sources.source_samples import DAY, World, world
+from triplecast.sources import Polled, following
+from triplecast.sources import late_objects as late
 from triplecast.sources.activities import is_activities, read_activities
 from triplecast.sources.changes import Lead
 from triplecast.sources.fetching import Fetched
@@ -180,28 +182,90 @@ def test_a_collection_with_the_newest_first_is_begun_there(tmp_path: Path) -> No
         assert stream.asked() == ["/all", "/page0", "/t6", "/page1"]
 
 
-def test_what_cannot_be_fetched_now_is_fetched_later(tmp_path: Path) -> None:
+def test_an_object_that_is_not_there_holds_nothing_up_and_is_asked_for_again(tmp_path: Path) -> None:
     with world(tmp_path, TITLES) as w:
         stream = Stream(w)
-        stream.tell("Create", "a", 1, "a1")
-        w.server.pages["/a"] = Said("", 503, {"Retry-After": "60"})
-        assert w.poll("/all").failed
-        w.wait(61)
-        w.server.pages["/a"] = said("a", "a1")
-        assert (w.poll("/all").new, titles(w)) == (1, ["a1"])
+        for day in range(1, 8):
+            stream.tell("Create", f"t{day}", day, f"t{day}")
+        w.server.pages["/t5"] = Said("", 500)
+        polled = w.poll("/all")
+        assert (polled.new, polled.failed) == (6, False)
+        assert "/t5: it answers 500; asked for again, 1 of 10 times (1 in all)" in polled.error
+        assert w.source("/all").error == polled.error
+        stream.asked()
+        w.wait(1801)
+        due(w)
+        w.wait(DAY)
+        w.server.pages["/t5"] = said("t5", "t5")
+        polled = due(w)
+        assert stream.asked() == ["/t5", "/all", "/page2"] * 2
+        assert (polled.new, polled.error, len(titles(w))) == (1, "", 7)
 
 
-def test_a_first_walk_that_met_a_page_that_was_gone_begins_anew_and_goes_to_the_end(tmp_path: Path) -> None:
+def test_an_object_is_left_out_in_the_end_until_something_new_is_told_of_it(tmp_path: Path) -> None:
+    with world(tmp_path, TITLES) as w:
+        stream = Stream(w)
+        stream.tell("Create", "a", 1)
+        stream.tell("Create", "b", 2, "b1")
+        w.server.pages["/a"] = Said("", 503)
+        w.poll("/all")
+        for _ in range(late.TRIES):
+            w.wait(2 * DAY)
+            polled = due(w)
+        assert "left out after 10 tries" in polled.error
+        assert stream.asked().count("/a") == late.TRIES
+        stream.tell("Update", "a", 3, "a2")
+        w.wait(2 * DAY)
+        assert (due(w).error, titles(w)) == ("", ["a2", "b1"])
+
+
+def test_a_server_that_wants_to_be_left_alone_is_asked_once_a_check(tmp_path: Path) -> None:
+    with world(tmp_path, TITLES) as w:
+        stream = Stream(w)
+        for day in range(1, 6):
+            stream.tell("Create", f"t{day}", day)
+            w.server.pages[f"/t{day}"] = Said("", 429, {"Retry-After": "86400"})
+        assert "(5 in all)" in w.poll("/all").error
+        assert [each for each in stream.asked() if each.startswith("/t")] == ["/t5"]
+        w.wait(7200)
+        due(w)
+        assert not [each for each in stream.asked() if each.startswith("/t")], "Retry-After"
+
+
+def test_more_objects_than_may_wait_hold_their_page_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late, "MOST_LATE", 2)
+    with world(tmp_path, TITLES) as w:
+        stream = Stream(w)
+        for day in range(1, 7):
+            stream.tell("Create", f"t{day}", day, f"t{day}")
+        gone = {f"/t{day}": w.server.pages.pop(f"/t{day}") for day in (2, 3, 4)}
+        w.server.pages |= dict.fromkeys(gone, Said("", 500))
+        assert "3 of its objects wait, and 2 may" in w.poll("/all").error
+        assert titles(w) == ["t5", "t6"]
+        w.server.pages |= gone
+        assert not w.poll("/all").failed
+        assert titles(w) == [f"t{day}" for day in range(1, 7)]
+
+
+def due(w: World) -> Polled:
+    """What becomes of the one source, whose time has come."""
+    (polled,) = w.poller.poll()
+    return polled
+
+
+def test_a_first_walk_that_met_a_page_that_was_gone_goes_to_the_end_later(tmp_path: Path) -> None:
     with world(tmp_path, TITLES) as w:
         stream = Stream(w)
         for day in range(1, 8):
             stream.tell("Create", f"t{day}", day, f"t{day}")
         there = w.server.pages["/page0"]
         w.server.pages["/page0"] = Said("", 404)
-        assert w.poll("/all").failed
+        polled = [w.poll("/all") for _ in range(following.PAGE_TRIES + 1)]
+        assert "left out: " in polled[-1].error
         assert titles(w) == ["t4", "t5", "t6", "t7"]
+        stream.tell("Create", "t8", 8, "t8")
         w.server.pages["/page0"] = there
-        assert (w.poll("/all").new, titles(w)) == (3, [f"t{day}" for day in range(1, 8)])
+        assert (w.poll("/all").new, titles(w)) == (4, [f"t{day}" for day in range(1, 9)])
 
 
 def test_a_source_that_was_a_document_stays_one(tmp_path: Path) -> None:

@@ -149,6 +149,34 @@ def test_pages_that_are_gone_are_looked_for_anew(tmp_path: Path) -> None:
         assert w.told() == ["A1", "B2"]
 
 
+@pytest.mark.parametrize("dead", ["/gone", "/failing", "/broken", "http://127.0.0.1:1/p1"])
+def test_a_page_that_cannot_be_had_is_waited_for_and_then_left_out(tmp_path: Path, dead: str) -> None:
+    """Once it was left out, no other page waits for it any more."""
+    with world(tmp_path, TITLES) as w:
+        w.add("/ldes")
+        w.server.pages["/ldes"] = page(leads={dead: 1, "/p2": 2}, stream=True)
+        w.server.pages |= {"/failing": Said("", 500), "/broken": Said("<", headers={"Content-Type": "text/turtle"})}
+        w.server.pages["/p2"] = page(member("a", 2, "A2"))
+        tries = [w.poll("/ldes") for _ in range(following.PAGE_TRIES + 1)]
+        assert [each.failed for each in tries] == [True] * following.PAGE_TRIES + [False]
+        assert tries[-1].error.startswith(f"left out: {dead if ':' in dead else w.server.url(dead)}: ")
+        assert w.told() == ["A2"]
+        w.server.pages["/p2"] = page(member("a", 3, "A3"))
+        assert not w.poll("/ldes").failed
+        w.server.pages |= dict.fromkeys(("/gone", "/failing", "/broken"), page(member("b", 1, "B1")))
+        assert w.poll("/ldes").new == dead.startswith("/")
+
+
+def test_a_page_that_may_not_be_asked_is_left_out_at_once(tmp_path: Path) -> None:
+    with world(tmp_path, TITLES) as w:
+        w.add("/ldes")
+        w.server.pages["/ldes"] = page(leads={"http://169.254.169.254/p1": 1, "/p2": 2}, stream=True)
+        w.server.pages["/p2"] = page(member("a", 2, "A2"))
+        polled = w.poll("/ldes")
+        assert (polled.failed, polled.new) == (False, 1)
+        assert polled.error.startswith("left out: http://169.254.169.254/p1: ")
+
+
 def test_pages_in_a_circle_and_validators(tmp_path: Path) -> None:
     def answer(request: Asked) -> Said:
         return Said("", 304) if request.headers.get("if-none-match") == '"1"' else first

@@ -310,3 +310,15 @@ def test_a_thread_polls_by_itself_and_a_dead_server_keeps_nobody_waiting(tmp_pat
         assert found["http://127.0.0.1:9/dead"].failed
         assert told.empty()  # the other source of the dead server waits
         assert w.poller.fault is None
+
+
+def test_what_this_machine_refused_is_asked_by_the_next_process_with_other_rules(tmp_path: Path) -> None:
+    with world(tmp_path) as w:
+        w.add("/a")
+        w.server.pages["/a"] = Said(rss([("1", "One", "")]))
+        with closing(Poller(w.engine, w.folder, Egress().send, w.clock)) as strict:
+            (polled,) = strict.poll()
+            assert polled.error.startswith("no request to ")
+            assert not strict.poll()
+        (polled,) = w.poller.poll()
+        assert (polled.new, polled.error) == (1, "")

@@ -1,0 +1,34 @@
+"""Parameters that a route does not have are refused by name: a misspelt one would change what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from starlette.requests import HTTPConnection
+
+from triplecast.service.problems import Problem
+from triplecast.service.state import CALLBACKS
+from triplecast.terms.nearness import nearest_names
+
+_OPEN = ("/sparql", "/documents/stream", "/subscriptions/{id:path}/stream", f"{CALLBACKS}{{token}}", "/subscribe")
+"""Routes where others may add what they like: clients of SPARQL send `format` and `output`, hubs what their version of
+WebSub has, and a Durable Stream is read with any."""
+
+
+async def check_parameters(connection: HTTPConnection) -> None:
+    """A dependency of every route: what OpenAPI says of it is what it takes. Raises `Problem` 422."""
+    route = connection.scope["route"]
+    if connection.query_params and route.path not in _OPEN:
+        described = connection.app.openapi()["paths"][route.path_format][connection.scope["method"].lower()]
+        refuse_unknown(connection, {each["name"] for each in described.get("parameters", ()) if each["in"] == "query"})
+
+
+def refuse_unknown(connection: HTTPConnection, known: Collection[str]) -> None:
+    """Raises `Problem` 422 for a parameter that is none of these."""
+    for name in connection.query_params:
+        if name not in known:
+            meant = nearest_names(name, sorted(known), 1)
+            takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
+            shown = name[:100].encode("utf-8", "backslashreplace").decode()
+            mend = f"did you mean {meant[0]}?" if meant else f"leave it out; {takes}"
+            raise Problem(422, "the request is not as described", f"the parameter {shown} is unknown here", mend)
