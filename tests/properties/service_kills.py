@@ -22,6 +22,8 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import IO
 
@@ -30,9 +32,12 @@ import httpx
 from tests.conftest import DEFAULT_SEED, SEED_VARIABLE
 from tests.unit.egress.receivers import Receiver, answering, receiver
 from triplecast import Engine
+from triplecast.cli import main as main_of_triplecast
 from triplecast.client.events import EventReader
 
 WRITERS, STREAMS = 4, 2
+WHOLE = 20
+"""Of so many lives one begins as a command does, which loads its modules and kernels; the others are forked."""
 DELIVERED_SECONDS = 900.0
 """For the webhook to get what is left, at the end."""
 TURTLE = {"Content-Type": "text/turtle"}
@@ -41,14 +46,23 @@ TURTLE = {"Content-Type": "text/turtle"}
 class Served:
     """A server in a process of its own."""
 
-    def __init__(self, folder: Path, *options: str, under: Sequence[str] = ()) -> None:
-        command = [*under, sys.executable, "-m", "triplecast", "serve", str(folder), "--port", "0", *options]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        assert self.process.stderr is not None
-        self.lines: list[str] = []
+    def __init__(self, folder: Path, *options: str, under: Sequence[str] = (), forked: bool = False) -> None:
+        """A `forked` one begins with modules and kernels loaded (`begun`), and is otherwise the same."""
+        arguments = ["serve", str(folder), "--port", "0", *options]
         began = time.monotonic()
-        self.url = self._address(self.process.stderr)
-        threading.Thread(target=self._drain, args=(self.process.stderr,), daemon=True).start()
+        if forked:
+            stream, written = map(os.fdopen, os.pipe(), ("r", "w"))
+            self.process = _FORKING.Process(target=_serve, args=(arguments, DupFd(written.fileno())))
+            self.process.start()
+            written.close()
+        else:
+            command = [*under, sys.executable, "-m", "triplecast", *arguments]
+            self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+            stream = self.process.stderr
+        assert stream is not None
+        self.lines: list[str] = []
+        self.url = self._address(stream)
+        threading.Thread(target=self._drain, args=(stream,), daemon=True).start()
         while not self._is_ready():
             assert time.monotonic() < began + 120, "".join(self.lines)
         spent = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(") ")[2].split()
@@ -73,8 +87,23 @@ class Served:
         self.lines.extend(stream)
 
     def end(self, number: int) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(30)
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
+        if isinstance(self.process, subprocess.Popen):
+            return self.process.wait(30)
+        self.process.join(30)
+        assert self.process.exitcode is not None
+        return self.process.exitcode
+
+
+_FORKING = get_context("forkserver")
+_FORKING.set_forkserver_preload(["tests.properties.begun"])
+
+
+def _serve(arguments: Sequence[str], stderr: DupFd) -> None:
+    sys.stderr = os.fdopen(stderr.detach(), "w", buffering=1)
+    os.dup2(sys.stderr.fileno(), 2)
+    sys.exit(main_of_triplecast(arguments))
 
 
 @dataclass
@@ -164,6 +193,8 @@ class Reader:
     is_stream: bool
     place: str = "0"
     ids: list[str] = field(default_factory=list)
+    fault: str = ""
+    """What it was answered in the place of a page."""
 
     def read(self, url: str) -> None:
         """Until the server is gone."""
@@ -172,7 +203,11 @@ class Reader:
                 if self.is_stream:
                     self._follow(client)
                 while not self.is_stream:
-                    page = client.get("/notifications", params={"since": self.place, "wait": 1}).json()
+                    answer = client.get("/notifications", params={"since": self.place, "wait": 1})
+                    if answer.status_code != 200:
+                        self.fault = f"{answer.status_code} {answer.text}"
+                        return
+                    page = answer.json()
                     self.ids += [each["id"] for each in page["notifications"]]
                     self.place = page["cursor"]
         except httpx.HTTPError:
@@ -223,7 +258,8 @@ def _live(
     readers = [Reader(True) for _ in range(STREAMS)] + [Reader(False)]
     seen = Lives()
     for life in range(lives + 1):
-        served = Served(folder, "--private", "--webhook-port", str(hook.port), *options)
+        forked = life % WHOLE != 0
+        served = Served(folder, "--private", "--webhook-port", str(hook.port), *options, forked=forked)
         seen.recoveries.append(served.recovery)
         with httpx.Client(base_url=served.url, trust_env=False, timeout=120) as client:
             if life == 0:
@@ -248,6 +284,7 @@ def _live(
         for thread in (*writing, *threads):
             thread.join()
         assert all(each.unanswered is not None for each in writers), "a writer failed"
+        assert not any(each.fault for each in readers), ([each.fault for each in readers], served.lines[-20:])
         if life % 50 == 49:
             seen.acknowledged = sum(each.acknowledged for each in writers)
             print(f"{life + 1} lives, {seen.acknowledged} acknowledged", file=sys.stderr, flush=True)
@@ -294,6 +331,8 @@ def _check_told(folder: Path) -> None:
         for graph in {each.publication for each in told}:
             latest = max(version for name, version in versions if name == graph)
             assert [version for name, version in versions if name == graph] == list(range(1, latest + 1))
+            state = engine.serving.state(graph)
+            assert state is None or state.version == latest, (graph, state, latest)
 
 
 def main() -> None:

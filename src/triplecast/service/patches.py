@@ -130,7 +130,8 @@ async def list_held(state: State, access: CanSubscribe, owner: Owner) -> dict[st
     name = _name_of(access, owner)
     found = await _follow(state, name, lambda log: log.subscriptions(name))
     start = len(name) + 1
-    rows = ((each.name[start:], each.text, each.language, each.entailment) for each in found)
+    own = (each for each in found if each.name.startswith(f"{name}/"))
+    rows = ((each.name[start:], each.text, each.language, each.entailment) for each in own)
     return {"subscriptions": [dict(zip(HeldSubscription.model_fields, row, strict=True)) for row in rows]}
 
 

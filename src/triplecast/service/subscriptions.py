@@ -56,7 +56,9 @@ class NewSubscription(Strict):
     near: int | None = Field(None, ge=0, lt=1_000_000, description="most words between two of them")
     within: list[str] = Field([], alias="in", description="properties of which the text is a value, such as dc:title")
     of_class: str | None = Field(None, alias="class", description="a class of the subject, such as rss:item")
-    id: str | None = Field(None, min_length=1, max_length=LONGEST_NAME, description="a free one is given without it")
+    id: str | None = Field(
+        None, min_length=1, max_length=LONGEST_NAME, description="below a token's owner; a free one if none"
+    )
     language: Language = "sparql"
     scope: Literal["publication", "repository"] | None = None
     entailment: Literal["taxonomy", "rdfs"] | None = None
@@ -133,10 +135,11 @@ async def subscribe(request: Request, response: Response, state: State, access: 
     """Register a query, as text or in JSON. What matches from then on is recorded for it."""
     async with state.body(request, state.settings.request_bytes) as data:
         wanted = read_body(NewSubscription, request, data, _TEXTS)
+    owner = _owner(access, wanted.owner)
+    wanted.id = _own_id(access, wanted.id)
     _, slash, end = (wanted.id or "").rpartition("/")
     if slash and end in PARTS:
         raise Problem(400, "the id cannot be addressed", f"/{end} at its end is an address itself", "end it otherwise")
-    owner = _owner(access, wanted.owner)
     targets = None if wanted.delivery is None else needed_targets(state.targets)
     found, target = await state.write(partial(_subscribe_to, state.engine, targets, wanted, owner))
     response.headers["Location"] = f"/subscriptions/{_quoted(found.id)}"
@@ -324,6 +327,13 @@ def _owner(access: Access, named: str | None) -> str | None:
     if named is None:
         return access.owner
     raise Problem(403, "the owner is that of the token", mend="leave the owner out")
+
+
+def _own_id(access: Access, id: str | None) -> str | None:
+    """An id below a token's owner, so that none shows by being in use that another owner has."""
+    if id is None or access.owner is None or ADMIN in access.scopes or id.startswith(f"{access.owner}/"):
+        return id
+    return f"{access.owner}/{id}"
 
 
 def needed_ticket(access: Access, ticket: str | None) -> str | None:

@@ -47,11 +47,9 @@ def read_tokens(path: Path) -> Mapping[bytes, Access]:
         raise InputError(f"{path} holds no token", "make one with `triplecast token`")
     owners = {each.owner for each in found.values()}
     for owner in sorted(map(str, owners)):
-        above, _, name = owner.rpartition("/")
-        if name and above in owners:  # who would read what the other has
-            raise InputError(
-                f"{path}: {above} may name a local repository {owner}, which is an owner too", "rename one"
-            )
+        above = next((owner[:at] for at, each in enumerate(owner) if each == "/" and owner[:at] in owners), None)
+        if above is not None:  # who would read what the other has
+            raise InputError(f"{path}: {owner} is an owner below {above}, who may use its ids", "rename one")
     return found
 
 

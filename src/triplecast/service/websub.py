@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from fastapi import APIRouter, Path, Request
@@ -32,10 +32,14 @@ _PLACE = "/subscriptions/"
 _NO_CALLBACK = Problem(410, "there is no such callback", mend="send nothing more")
 _SENT = {"requestBody": {"required": True, "content": {"*/*": {"schema": {"type": "string"}}}}}
 Token = Annotated[str, Path(max_length=64)]
+_REFUSED: dict[int | str, dict[str, Any]] = {
+    "4XX": {"description": "why not", "content": {**RESPONSES["4XX"]["content"], "text/plain": {}}}
+}
+"""What the hub itself says is text (WebSub, 5.2)."""
 _FORM = {"requestBody": {"required": True, "content": {FORM: {"schema": {"type": "string"}}}}}
 
 
-@router.post("/hub", status_code=202, openapi_extra=_FORM, response_class=PlainTextResponse)
+@router.post("/hub", status_code=202, openapi_extra=_FORM, response_class=PlainTextResponse, responses=_REFUSED)
 async def hub(request: Request, state: State) -> Response:
     """Subscribe a callback to a feed, or unsubscribe it (W3C WebSub). It needs the feed's address, a secret."""
     if state.hub is None:

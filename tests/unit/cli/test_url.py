@@ -170,7 +170,7 @@ def test_a_token_opens_what_it_says(run: Run, tmp_path: Path, monkeypatch: pytes
         code, out, err = run("publish", "--url", url, "1.ttl", "--token", tokens["publish"])
         assert (code, out, "counted only" in err, "1 match" in err) == (0, "", True, True)
         code, out, _ = run("unsubscribe", "--url", url, "--owner", "ada", "--token", tokens["admin"])
-        assert (code, out) == (0, "any.rq is cancelled\n")
+        assert (code, out) == (0, "ada/any.rq is cancelled\n")
         assert run("unsubscribe", "--url", url, "--owner", "ada", "--token", tokens["admin"])[0] == 3
 
 

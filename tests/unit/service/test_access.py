@@ -53,13 +53,13 @@ def test_a_line_that_is_no_token_is_named(tmp_path: Path, line: str) -> None:
         read_tokens(path)
 
 
-def test_no_owner_is_what_another_may_name_a_local_repository(tmp_path: Path) -> None:
+def test_no_owner_is_below_another(tmp_path: Path) -> None:
     path = tmp_path / "tokens"
-    for owner in ("ada/x", "bob", "ada/"):
+    for owner in ("ada/x/y", "bob", "ada/"):
         add_token(path, owner, ["read"])
     assert len(read_tokens(path)) == 3
     add_token(path, "ada", ["read"])
-    with pytest.raises(InputError, match="ada may name a local repository ada/x"):
+    with pytest.raises(InputError, match="ada/ is an owner below ada, who"):
         read_tokens(path)
 
 
@@ -93,17 +93,26 @@ def test_an_owner_is_that_of_the_token(engine: Engine, tmp_path: Path) -> None:
     root = add_token(path, "root", ["admin"])
     with service_of(engine, tokens=read_tokens(path), hosts=frozenset()) as client:
         made = client.post("/subscriptions", json={"text": TEXT, "id": "one"}, headers=bearer(ada)).json()
-        assert [each.owner for each in engine.subscriptions()] == ["ada"]
+        assert [(each.id, each.owner) for each in engine.subscriptions()] == [("ada/one", "ada")]
+        taken = client.post("/subscriptions", json={"text": TEXT, "id": "one"}, headers=bearer(bob))
+        assert (taken.status_code, taken.json()["id"]) == (201, "bob/one")
+        ended = {**bearer(bob), "Triplecast-Ticket": taken.json()["ticket"]}
+        assert client.delete("/subscriptions/bob/one", headers=ended).status_code == 200
+        for id, status in (("ada/two", 201), ("feed", 400)):
+            sent = client.post("/subscriptions", json={"text": TEXT, "id": id, "lease": 9}, headers=bearer(bob))
+            assert (sent.status_code, sent.json().get("id")) == (status, f"bob/{id}" if status == 201 else None)
+            ended = {**bearer(bob), "Triplecast-Ticket": sent.json().get("ticket", "")}
+            assert client.delete(f"/subscriptions/bob/{id}", headers=ended).status_code in (200, 404, 405)
         named = client.post("/subscriptions", json={"text": TEXT, "owner": "ada"}, headers=bearer(bob))
         assert named.status_code == 403
         assert client.get("/subscriptions?owner=ada", headers=bearer(bob)).status_code == 403
         assert client.get("/subscriptions", headers=bearer(bob)).json()["subscriptions"] == []
         assert len(client.get("/subscriptions", headers=bearer(ada)).json()["subscriptions"]) == 1
         assert len(client.get("/subscriptions?owner=ada", headers=bearer(root)).json()["subscriptions"]) == 1
-        assert client.get("/subscriptions/one", headers=bearer(ada)).status_code == 400
+        assert client.get("/subscriptions/ada/one", headers=bearer(ada)).status_code == 400
         stolen = {**bearer(bob), "Triplecast-Ticket": made["ticket"]}
-        assert client.get("/subscriptions/one", headers=stolen).status_code == 404
-        assert client.delete("/subscriptions/one", headers=bearer(root)).status_code == 200
+        assert client.get("/subscriptions/ada/one", headers=stolen).status_code == 404
+        assert client.delete("/subscriptions/ada/one", headers=bearer(root)).status_code == 200
 
 
 def test_undecided_pairs_are_read_by_whoever_reads_the_notifications(engine: Engine, tmp_path: Path) -> None:
@@ -163,7 +172,7 @@ def test_the_log_has_no_secret(engine: Engine, tmp_path: Path, caplog: pytest.Lo
     ):
         made = client.post("/subscriptions", json={"text": TEXT, "id": "one"}, headers=bearer(token)).json()
         headers = {**bearer(token), "Triplecast-Ticket": made["ticket"]}
-        client.get(f"/subscriptions/one?ticket={made['ticket']}", headers=headers)
+        client.get(f"/subscriptions/ada/one?ticket={made['ticket']}", headers=headers)
         client.get(f"/{made['ticket']}", headers=headers)
         client.get(f"{ASK}&secret={token}", headers=headers)
         client.put(f"/documents?graph=urn:{token}", headers=bearer(token))

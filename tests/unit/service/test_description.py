@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from fastapi.testclient import TestClient
 
 from tests.properties.service import check_service
-from triplecast import Engine
 
 
-def test_requests_made_of_the_description_are_answered_as_it_says(engine: Engine) -> None:
-    statuses = check_service(240, engine)
+def test_requests_made_of_the_description_are_answered_as_it_says(tmp_path: Path) -> None:
+    statuses = check_service(240, tmp_path / "folder")
     assert statuses.total() >= 150
     assert {200, 201} <= statuses.keys()
 

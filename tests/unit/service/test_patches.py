@@ -149,6 +149,8 @@ def test_owners_are_apart_and_records_are_the_administrators(tmp_path: Path, pro
         assert outcome["id"] == "titled"
         assert [each.id for each in provider.subscriptions("ada/local-1")] == ["ada/local-1/titled"]
         assert ask(bob, place).json() == {"subscriptions": []}
+        provider.subscribe(TITLED, "elsewhere", owner="ada/local-1", scope="repository")
+        assert len(ask(ada, place).json()["subscriptions"]) == 1
         assert ask(ada, place).json()["subscriptions"][0]["text"] == TITLED
         for id in ("of bob", "nothing"):
             assert ask(ada, place, "POST", json={"ended": [id]}).status_code == 404
