@@ -10,7 +10,7 @@ import httpx
 
 from triplecast.client import calls
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
-from triplecast.client.calls import Answer, Lease, Reading, RowPage, ServiceCall, answering
+from triplecast.client.calls import Lease, Reading, Reply, ServiceCall, ShortfallPage, answering
 from triplecast.client.connection import AnswerReader, settings_of
 from triplecast.client.following import Follower
 from triplecast.errors import EgressFailed, ServiceRefused
@@ -131,10 +131,12 @@ class AsyncClient:
                 error = found
             await self._sleep(follower.pause(error))
 
-    async def _rows(self, ask: Callable[[int], ServiceCall[RowPage]], after: int) -> AsyncIterator[dict[str, Any]]:
+    async def _rows(
+        self, ask: Callable[[int], ServiceCall[ShortfallPage]], after: int
+    ) -> AsyncIterator[dict[str, Any]]:
         has_more = True
         while has_more:
-            page: RowPage = await self._ask(ask(after))
+            page: ShortfallPage = await self._ask(ask(after))
             for row in page.rows:
                 yield row
             after, has_more = page.after, page.has_more
@@ -145,7 +147,7 @@ class AsyncClient:
                 return call.answer(await _read(response))
 
 
-async def _read(response: httpx.Response) -> Answer:
+async def _read(response: httpx.Response) -> Reply:
     reader = AnswerReader(response)
     async for part in response.aiter_bytes():
         reader.take(part)

@@ -30,7 +30,7 @@ Lease = timedelta | float | datetime | str | None
 _Answer = TypeVar("_Answer")
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     """The answer to a request, read whole."""
 
     status: int
@@ -47,7 +47,7 @@ class ServiceCall(Generic[_Answer]):
 
     method: str
     path: str
-    read: Callable[[Answer], _Answer]
+    read: Callable[[Reply], _Answer]
     params: Mapping[str, str | int | Sequence[int]] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | None = None
@@ -60,7 +60,7 @@ class ServiceCall(Generic[_Answer]):
         params, headers = dict(self.params), dict(self.headers)
         return {"method": self.method, "url": self.path, "params": params, "headers": headers, "content": self.content}
 
-    def answer(self, answer: Answer) -> _Answer:
+    def answer(self, answer: Reply) -> _Answer:
         """Raises `ServiceRefused`."""
         return self.read(answer if self.absent and answer.status == 404 else check(answer))
 
@@ -73,16 +73,16 @@ class Reading:
     owner: str | None
     ticket: str | None
 
-    def call(self, since: str, accept: str, read: Callable[[Answer], _Answer], **more: int) -> ServiceCall[_Answer]:
+    def call(self, since: str, accept: str, read: Callable[[Reply], _Answer], **more: int) -> ServiceCall[_Answer]:
         params = _given({"since": since, "subscription": self.subscription, "owner": self.owner, **more})
         return ServiceCall("GET", "/notifications", read, params, {"Accept": accept, **_ticket(self.ticket)})
 
     def page(self, since: str) -> ServiceCall[RemotePage]:
         return self.call(since, "application/json", RemotePage.of, limit=PAGE)
 
-    def undecided(self, after: int) -> ServiceCall[RowPage]:
+    def undecided(self, after: int) -> ServiceCall[ShortfallPage]:
         params = _given({"after": after, "subscription": self.subscription, "owner": self.owner})
-        read = partial(RowPage.of, "undecided")
+        read = partial(ShortfallPage.of, "undecided")
         return ServiceCall("GET", "/undecided", read, params, _ticket(self.ticket))
 
 
@@ -95,12 +95,12 @@ class RemotePage:
     has_more: bool
 
     @classmethod
-    def of(cls, answer: Answer) -> RemotePage:
+    def of(cls, answer: Reply) -> RemotePage:
         row = answer.json()
         return cls([*map(RemoteNotification.of, row["notifications"])], row["cursor"], row["more"])
 
 
-class RowPage(NamedTuple):
+class ShortfallPage(NamedTuple):
     """Some rows as JSON has them, and after which position the next ones are."""
 
     rows: list[dict[str, Any]]
@@ -108,7 +108,7 @@ class RowPage(NamedTuple):
     has_more: bool
 
     @classmethod
-    def of(cls, name: str, answer: Answer) -> RowPage:
+    def of(cls, name: str, answer: Reply) -> ShortfallPage:
         row = answer.json()
         return cls(row[name], row["after"], row["more"])
 
@@ -163,20 +163,20 @@ def subscriptions(owner: str | None, after: int) -> ServiceCall[tuple[list[Remot
 
 
 def status() -> ServiceCall[dict[str, Any]]:
-    return ServiceCall("GET", "/status", Answer.json)
+    return ServiceCall("GET", "/status", Reply.json)
 
 
-def rejects(after: int) -> ServiceCall[RowPage]:
-    return ServiceCall("GET", "/rejects", partial(RowPage.of, "rejects"), {"after": after})
+def rejects(after: int) -> ServiceCall[ShortfallPage]:
+    return ServiceCall("GET", "/rejects", partial(ShortfallPage.of, "rejects"), {"after": after})
 
 
-def query(text: str, read: Callable[[Answer], _Answer]) -> ServiceCall[_Answer]:
+def query(text: str, read: Callable[[Reply], _Answer]) -> ServiceCall[_Answer]:
     accept = "application/sparql-results+json, application/n-triples"
     headers = {"Content-Type": "application/sparql-query", "Accept": accept}
     return ServiceCall("POST", "/sparql", read, {}, headers, text.encode())
 
 
-def remote_answer(answer: Answer) -> RemoteAnswer:
+def remote_answer(answer: Reply) -> RemoteAnswer:
     return read_answer(answer.headers.get("Content-Type", ""), answer.body)
 
 
@@ -186,7 +186,7 @@ def lease_json(lease: Lease) -> str | float | None:
     return lease.isoformat() if isinstance(lease, datetime) else lease
 
 
-def check(answer: Answer) -> Answer:
+def check(answer: Reply) -> Reply:
     """The answer, where it is a success. Raises `ServiceRefused`."""
     if 200 <= answer.status < 300:
         return answer
@@ -242,27 +242,27 @@ def _json(row: Mapping[str, object]) -> bytes:
     return json.dumps({name: value for name, value in row.items() if value is not None}).encode()
 
 
-def _receipt(answer: Answer) -> RemoteReceipt:
+def _receipt(answer: Reply) -> RemoteReceipt:
     return RemoteReceipt.of(answer.json())
 
 
-def _receipts(answer: Answer) -> list[RemoteReceipt]:
+def _receipts(answer: Reply) -> list[RemoteReceipt]:
     return [RemoteReceipt.of(json.loads(line)) for line in answer.body.splitlines()]
 
 
-def _removal(answer: Answer) -> RemoteReceipt | None:
+def _removal(answer: Reply) -> RemoteReceipt | None:
     return None if answer.status == 404 else _receipt(answer)
 
 
-def _subscription(answer: Answer) -> RemoteSubscription:
+def _subscription(answer: Reply) -> RemoteSubscription:
     return RemoteSubscription.of(answer.json())
 
 
-def _subscriptions(answer: Answer) -> tuple[list[RemoteSubscription], int | None]:
+def _subscriptions(answer: Reply) -> tuple[list[RemoteSubscription], int | None]:
     row = answer.json()
     return [*map(RemoteSubscription.of, row["subscriptions"])], row["after"]
 
 
-def _expires(answer: Answer) -> str | None:
+def _expires(answer: Reply) -> str | None:
     expires: str | None = answer.json()["expires"]
     return expires

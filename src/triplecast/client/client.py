@@ -10,7 +10,7 @@ import httpx
 
 from triplecast.client import calls
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
-from triplecast.client.calls import Lease, Reading, RemotePage, RowPage, ServiceCall
+from triplecast.client.calls import Lease, Reading, RemotePage, ServiceCall, ShortfallPage
 from triplecast.client.connection import Connection
 from triplecast.client.following import Follower
 from triplecast.errors import EgressFailed, ServiceRefused
@@ -158,7 +158,7 @@ class Client:
                 error = found
             self._service.sleep(follower.pause(error))
 
-    def _rows(self, ask: Callable[[int], ServiceCall[RowPage]], after: int) -> Iterator[dict[str, Any]]:
+    def _rows(self, ask: Callable[[int], ServiceCall[ShortfallPage]], after: int) -> Iterator[dict[str, Any]]:
         has_more = True
         while has_more:
             rows, after, has_more = self._ask(ask(after))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from triplecast.client.calls import Answer, ServiceCall, answering
+from triplecast.client.calls import Reply, ServiceCall, answering
 from triplecast.errors import ServiceRefused
 
 MOST_BYTES = 256 << 20
@@ -67,8 +67,8 @@ class AnswerReader:
         if len(self._body) > MOST_BYTES:
             raise ServiceRefused(502, f"it answers with more than {MOST_BYTES >> 20} MiB", "ask for less")
 
-    def answer(self) -> Answer:
-        return Answer(self._response.status_code, self._response.headers, bytes(self._body))
+    def answer(self) -> Reply:
+        return Reply(self._response.status_code, self._response.headers, bytes(self._body))
 
 
 def settings_of(url: str, token: str | None, timeout: float) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def settings_of(url: str, token: str | None, timeout: float) -> dict[str, Any]:
     return {"base_url": url, "headers": headers, "timeout": timeout}
 
 
-def _read(response: httpx.Response) -> Answer:
+def _read(response: httpx.Response) -> Reply:
     reader = AnswerReader(response)
     for part in response.iter_bytes():
         reader.take(part)

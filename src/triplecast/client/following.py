@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import httpx
 
 from triplecast.client.answers import RemoteNotification
-from triplecast.client.calls import Answer, Reading, ServiceCall, check
+from triplecast.client.calls import Reading, Reply, ServiceCall, check
 from triplecast.client.events import EventReader, StreamEvent
 from triplecast.errors import HistoryPruned, InputError, ServiceRefused
 
@@ -29,7 +29,7 @@ class Follower:
         self._seconds = _FIRST_WAIT
         self._events = EventReader()
 
-    def connect(self, timeout: httpx.Timeout) -> tuple[ServiceCall[Answer], httpx.Timeout]:
+    def connect(self, timeout: httpx.Timeout) -> tuple[ServiceCall[Reply], httpx.Timeout]:
         """The request that goes on from where the reader is, and how long each part of its answer may take."""
         self._events = EventReader(self._place)
         call = self._reading.call(self._place, "text/event-stream", check)

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import httpx
 
 from triplecast.client import calls
-from triplecast.client.calls import Answer, ServiceCall
+from triplecast.client.calls import Reply, ServiceCall
 from triplecast.client.connection import Connection
 from triplecast.errors import EgressFailed, ServiceRefused
 
@@ -47,7 +47,7 @@ class LogClient:
 
     def rows(self, name: str, owner: str | None = None, **params: int) -> Any:
         """What is answered in JSON under a name of the log, or of an owner's."""
-        return self._again(lambda: self._service.ask(ServiceCall("GET", _path(name, owner), Answer.json, params)))
+        return self._again(lambda: self._service.ask(ServiceCall("GET", _path(name, owner), Reply.json, params)))
 
     def log(self, name: str, owner: str | None = None, **params: int | str) -> Iterator[bytes]:
         """Whole transactions of RDF Patch, as they arrive. A connection that breaks ends them early: whoever reads goes
@@ -80,7 +80,7 @@ class LogClient:
         """Asked once: where there is no answer, it was done or not."""
         body = json.dumps({"subscriptions": [*subscriptions], "ended": [*ended]}).encode()
         path, headers = _path("subscriptions", owner), {"Content-Type": "application/json"}
-        return self._service.ask(ServiceCall("POST", path, Answer.json, {}, headers, body))["outcomes"]
+        return self._service.ask(ServiceCall("POST", path, Reply.json, {}, headers, body))["outcomes"]
 
     def describe(self, resource: str) -> bytes:
         return self._again(
@@ -95,7 +95,7 @@ class LogClient:
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _open(self, call: ServiceCall[Answer]) -> Iterator[httpx.Response]:
+    def _open(self, call: ServiceCall[Reply]) -> Iterator[httpx.Response]:
         """An answer whose body is read as it comes."""
         with ExitStack() as opened:
             yield self._again(lambda: opened.enter_context(self._service.open(call)))
@@ -113,7 +113,7 @@ class LogClient:
         return ask()
 
 
-def _as_it_is(answer: Answer) -> Answer:
+def _as_it_is(answer: Reply) -> Reply:
     return answer
 
 

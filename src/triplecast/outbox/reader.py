@@ -283,8 +283,7 @@ class OutboxReader(OutboxFile):
         return list(read_chunks(self._database, condition, (sequence, lasts[-1]), wanted))
 
     def _learn(self, names: ReadNames, registrations: NDArray[np.int64]) -> None:
-        """Add the names of registrations, ascending, that are not there yet; raise `StorageFault` for one that is
-        damaged or missing."""
+        """Add the names of registrations, ascending; raise `StorageFault` for one that is damaged or missing."""
         new = names.missing(registrations).tolist()
         if not new:
             return
@@ -296,14 +295,13 @@ class OutboxReader(OutboxFile):
 
     def undecided(self, after: int = 0, most: int | None = None) -> list[UndecidedPair]:
         """Return the undecided pairs of publications at positions beyond `after`, by position and registration, up to
-        `State.progress`: so a later call never returns an earlier pair. At `most` so many, and those of the position
-        that they end with."""
-        where = self._database.where
+        `State.progress`: so a later call never returns an earlier pair. With `most`, the page ends with a position."""
         with self._database.reading():
-            values = (row_number(after, "after"), self.progress)
+            first, last = row_number(after, "after"), self.progress
             if most is not None:
                 at = f"SELECT position FROM undecided {_IN_RANGE} ORDER BY position LIMIT 1 OFFSET ?"
-                values = (values[0], *(last for (last,) in self._database.ask(at, (*values, most - 1))), values[1])[:2]
+                last = next((position for (position,) in self._database.ask(at, (first, last, most - 1))), last)
+            values = (first, last)
             rows = [*read_rows(self._database, "undecided", f"{_IN_RANGE} ORDER BY position, registration", values)]
             publications = {row[0]: row for row in read_rows(self._database, "publication", _UNDECIDED, values)}
             numbers = np.array(sorted({row[1] for row in rows}), np.int64)
@@ -314,7 +312,7 @@ class OutboxReader(OutboxFile):
         pairs = []
         for position, registration, by_removal, reason in rows:
             if position not in publications:
-                raise missing(where, f"publication {position}", "an undecided pair")
+                raise missing(self._database.where, f"publication {position}", "an undecided pair")
             _, graph, version, _ = publications[position]
             id = pair_id(publication_key(graph, version), registration, CHANGE_NUMBER["added", bool(by_removal)])
             name, owner = named[registration]

@@ -65,7 +65,7 @@ class Standing:
 async def subscribe(socket: WebSocket) -> None:
     state: ServiceState = socket.app.state.service
     await socket.accept()
-    connection = Connection(socket, state)
+    connection = SepaConnection(socket, state)
     try:
         state.check_streams()
         with state.tail.reading(None), suppress(WebSocketDisconnect, TimeoutError):
@@ -78,7 +78,7 @@ async def subscribe(socket: WebSocket) -> None:
         await connection.end()
 
 
-class Connection:
+class SepaConnection:
     """What one client has subscribed to."""
 
     def __init__(self, socket: WebSocket, state: ServiceState) -> None:
