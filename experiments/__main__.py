@@ -8,7 +8,7 @@ from importlib import import_module
 
 from experiments.run import Paper, add_options, run_papers
 
-PAPERS: tuple[str, ...] = ("gtopss", "rss_cluster", "rtf", "operators", "mdv")
+PAPERS: tuple[str, ...] = ("gtopss", "rss_cluster", "rss_partition", "rtf", "operators", "mdv")
 """Folders with a ``run.py`` that has a `PAPER`."""
 
 

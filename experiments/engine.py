@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -83,26 +83,31 @@ class Engine:
 
     def match(self, publications: Sequence[Publication]) -> list[dict[int, Rows]]:
         """By publication: number of the subscription (from 0) → bindings. Raises ValueError for an undecided pair."""
-        matched = self._match_decided(publications)
         found: list[dict[int, Rows]] = [{} for _ in publications]
-        for row in range(len(matched)):
-            solutions = json.loads(matched.bindings_of(row))
-            found[matched.publication[row]][int(matched.registration[row]) - 1] = tuple(
-                sorted(tuple(sorted(solution.items())) for solution in solutions)
-            )
+        for first, matched in self._match_decided(publications):
+            for row in range(len(matched)):
+                solutions = json.loads(matched.bindings_of(row))
+                found[first + matched.publication[row]][int(matched.registration[row]) - 1] = tuple(
+                    sorted(tuple(sorted(solution.items())) for solution in solutions)
+                )
         return found
 
     def match_numbers(self, publications: Sequence[Publication]) -> list[list[int]]:
         """By publication: the numbers of the subscriptions that match, from 0, ascending. Raises as `match`."""
-        matched = self._match_decided(publications)
-        ends = np.searchsorted(matched.publication, range(len(publications) + 1))
-        return [sorted((matched.registration[start:end] - 1).tolist()) for start, end in pairwise(ends)]
+        found: list[list[int]] = []
+        for _, matched in self._match_decided(publications):
+            ends = np.searchsorted(matched.publication, range(matched.stats.publications + 1))
+            found += (sorted((matched.registration[start:end] - 1).tolist()) for start, end in pairwise(ends))
+        return found
 
-    def _match_decided(self, publications: Sequence[Publication]) -> MatchedBatch:
-        matched = self._matcher.match(self.snapshot, publications, self._taxonomies)
-        for pair in matched.undecided:
-            raise ValueError(f"the engine left a pair undecided: {pair}")
-        return matched
+    def _match_decided(self, publications: Sequence[Publication]) -> Iterator[tuple[int, MatchedBatch]]:
+        """Pieces, each with the number of its first publication."""
+        first = 0
+        for of, matched in self._matcher.match_pieces(self.snapshot, publications, self._taxonomies):
+            for pair in matched.undecided:
+                raise ValueError(f"the engine left a pair undecided: {pair}")
+            yield first, matched
+            first += len(of)
 
     def alone(self, contents: Sequence[bytes]) -> Run[list[Publication]]:
         """Of `ENGINE`: N-Triples bytes of one publication a call in, matches with their bindings as JSON out."""

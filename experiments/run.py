@@ -17,6 +17,7 @@ from experiments.figures import Figure
 from experiments.plots import Layout, find_plotting, write_plots
 from experiments.record import Record, to_json, to_markdown
 from experiments.results import CannotRun, open_results
+from triplecast.kernels.compiling import warm
 
 ROOT = Path(__file__).resolve().parents[1]
 QUICK_RESULTS = ROOT / "build" / "experiments"
@@ -67,6 +68,7 @@ def run_papers(papers: Sequence[Paper], quick: bool, folder: Path | None = None)
     """`folder`: of the results, of one paper; else each has its own. What cannot be run does not keep the next from
     it."""
     machine = _find_machine()  # what runs is what was there when it began
+    warm()  # or the first turn would hold the loading of the engine's kernels
     failed = 0
     for paper in papers:
         own = QUICK_RESULTS / paper.name if quick else paper.folder / "results"

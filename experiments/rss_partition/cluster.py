@@ -63,16 +63,10 @@ class Work(NamedTuple):
     """Core time of all."""
 
 
-def work_of(segment: Segment, publications: Sequence[Publication]) -> Work:
-    """The steps of each publication; the seconds are the least of some rounds."""
-    views, scratch = scan_views(publications), Scratch(segment)
-    fastest = float("inf")
-    for _ in range(ROUNDS):
-        began = time.process_time()
-        (read,) = encode_batch([segment], views)
-        match_runs(segment, read.encoded, scratch)
-        fastest = min(fastest, time.process_time() - began)
-    (read,) = encode_batch([segment], views)
+def steps_of(segment: Segment, publications: Sequence[Publication]) -> F64:
+    """[publications] of each."""
+    scratch = Scratch(segment)
+    (read,) = encode_batch([segment], scan_views(publications))
     steps = np.zeros(len(publications))
     for number in range(len(publications)):
         first, last = read.encoded.view_offsets[number : number + 2].tolist()
@@ -83,7 +77,19 @@ def work_of(segment: Segment, publications: Sequence[Publication]) -> Work:
         )
         found = match_runs(segment, alone, scratch)
         steps[number] = found.counts[1] + found.counts[2] + len(found.subscription)
-    return Work(steps, fastest)
+    return steps
+
+
+def work_of(segment: Segment, publications: Sequence[Publication]) -> Work:
+    """The seconds are the least of some rounds."""
+    views, scratch = scan_views(publications), Scratch(segment)
+    fastest = float("inf")
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        (read,) = encode_batch([segment], views)
+        match_runs(segment, read.encoded, scratch)
+        fastest = min(fastest, time.process_time() - began)
+    return Work(steps_of(segment, publications), fastest)
 
 
 def calibrate(works: Sequence[Work]) -> Coefficients:
@@ -123,7 +129,7 @@ def load_of(stage: Stage, kept: I32, nodes: int, publications: Sequence[Publicat
     """Of the server and so many back-end nodes, whose shards the stage leads to. `kept`: the members that the server
     answers."""
     assert stage.router.indexed is not None
-    server = float(work_of(stage.router.indexed.segment, publications).steps.sum())
+    server = float(steps_of(stage.router.indexed.segment, publications).sum())
     loads = [(server, len(publications))]
     led = visits(stage, publications)
     of_member = stage.assigned.shard[stage.filed.of_member]
@@ -131,7 +137,7 @@ def load_of(stage: Stage, kept: I32, nodes: int, publications: Sequence[Publicat
         part = keep_members(stage.segment, np.setdiff1d(np.flatnonzero(of_member == node), kept).astype(np.int32))
         if part is not None:
             asked = (led >> node & 1).astype(np.bool_)
-            loads.append((float(work_of(part, publications).steps[asked].sum()), int(asked.sum())))
+            loads.append((float(steps_of(part, publications)[asked].sum()), int(asked.sum())))
     seconds = [count * cost.publication + steps * cost.step for steps, count in loads]
     return Load(max(steps for steps, _ in loads), max(seconds))
 

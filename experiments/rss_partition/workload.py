@@ -18,7 +18,8 @@ from triplecast.model.subscription import Registration, RegistrationId
 EDGES, CONTAINED = "edges in common", "contained"
 """The readings."""
 FILLED = 0.2
-"""Of the contained ones, those that have a node where the other has a star; the others have one more constraint."""
+"""Of the contained ones whose star has no constraint, those that have a node there; the others have one more
+constraint."""
 _ACCEPTED = "2026-11-24T08:00:00.000000Z"
 
 
@@ -62,7 +63,8 @@ def make_contained(parameters: Parameters) -> Workload:
 def _narrow(source: random.Random, wide: Subscription, graph: Publication, parameters: Parameters) -> Subscription:
     star = source.choice(wide.stars)
     node = _stands_for(wide, star, graph, source.randrange(parameters.names))
-    if source.random() >= FILLED:
+    limited = {each.star for each in wide.constraints}
+    if star in limited or source.random() >= FILLED:
         return Subscription(wide.edges, (*wide.constraints, limit(source, star, node, parameters.names)))
     left: dict[Node, int] = {
         other: -place for place, other in enumerate((each for each in wide.stars if each != star), 1)
@@ -72,7 +74,7 @@ def _narrow(source: random.Random, wide: Subscription, graph: Publication, param
         Edge(named.get(each.subject, each.subject), each.label, named.get(each.object, each.object))
         for each in wide.edges
     )
-    kept = tuple(Constraint(left[each.star], *each[1:]) for each in wide.constraints if each.star != star)
+    kept = tuple(Constraint(left[each.star], *each[1:]) for each in wide.constraints)
     return Subscription(tuple(dict.fromkeys(edges)), kept)
 
 
@@ -90,10 +92,11 @@ def _stands_for(wide: Subscription, star: int, graph: Publication, otherwise: in
     return min((node for node in found or () if isinstance(node, int) and node >= 0), default=otherwise)
 
 
-def to_segment(subscriptions: Sequence[Subscription]) -> Segment:
+def to_segment(subscriptions: Sequence[Subscription], before: int = 0) -> Segment:
+    """`before`: how many subscriptions come before these."""
     registrations = [
         Registration(RegistrationId(number), to_asked(each, f"s{number}"))
-        for number, each in enumerate(subscriptions, 1)
+        for number, each in enumerate(subscriptions, before + 1)
     ]
     (segment,) = build_segments(registrations)
     return segment

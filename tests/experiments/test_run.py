@@ -161,7 +161,7 @@ def test_every_figure_of_the_layout_was_measured_for_the_record(name: str) -> No
     measured = {figure["name"] for figure in content["figures"]}
     assert {figure for row in paper.layout for figure in row} == measured
     verdicts = judge_record(paper.folder)
-    assert [verdict.claim.name for verdict in verdicts if verdict.held is None] == []
+    assert [verdict.claim.name for verdict in verdicts if verdict.held is None and not verdict.noisy] == []
     stored = [(verdict["name"], verdict["held"]) for verdict in content["claims"]]
     assert stored == [(verdict.claim.name, verdict.held) for verdict in verdicts]
 

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -162,23 +162,26 @@ class Broker:
 
     def read(self, topic: str, partitions: int = 1) -> list[Any]:
         """All committed records of a topic, by partition."""
+        return sorted(self.each(topic, partitions), key=lambda message: (message.partition(), message.offset()))
+
+    def each(self, topic: str, partitions: int = 1) -> Iterator[Any]:
+        """The committed records of a topic, those of a partition in order."""
         from confluent_kafka import Consumer, KafkaError, TopicPartition
 
         settings = {"bootstrap.servers": self.address, "group.id": "tests", "enable.auto.commit": False}
         settings |= {"isolation.level": "read_committed", "enable.partition.eof": True, "log_level": 0}
         consumer = Consumer(settings)
         consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
-        found: list[list[Any]] = [[] for _ in range(partitions)]
         left, until = set(range(partitions)), time.monotonic() + WAIT
         while left and time.monotonic() < until:
             for message in consumer.consume(1000, 0.2):
                 if message.error() is None:
-                    found[message.partition()].append(message)
+                    until = time.monotonic() + WAIT
+                    yield message
                 elif message.error().code() == KafkaError._PARTITION_EOF:
                     left.discard(message.partition())
         consumer.close()
         assert not left, "the topic could not be read to its end"
-        return [message for each in found for message in each]
 
 
 def _free_ports() -> list[int]:

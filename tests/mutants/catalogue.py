@@ -778,6 +778,13 @@ MUTANTS: tuple[Mutant, ...] = (
         RUNS,
     ),
     Mutant(
+        "rows-of-ended-queries-told",
+        "incremental/decided_index.py",
+        "        self._plain[number] = NONE\n        if self._coming",
+        "        if self._coming",
+        RUNS,
+    ),
+    Mutant(
         "columns-of-gone-and-come-exchanged",
         "engine/answers.py",
         'for word in ("added", "removed")]',

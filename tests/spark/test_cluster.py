@@ -69,8 +69,8 @@ def standalone(tmp_path: Path, hidden: Sequence[Path] = ()) -> Iterator[Cluster]
         started.wait(60)
 
 
-def wait_until(done: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE
+def wait_until(done: Callable[[], bool], seconds: float = PATIENCE) -> None:
+    until = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < until, "nothing came of it"
         time.sleep(0.1)

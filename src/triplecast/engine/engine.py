@@ -81,7 +81,8 @@ class Engine:
             raise TypeError("Engine() is in memory and takes no folder; the durable one is Engine.open(folder)")
         self._broad_per_owner = check_quota(broad_per_owner)
         self._schedule = check_schedule(schedule)
-        self._given, self._elsewhere = operators, None
+        self._given = operators
+        self._elsewhere: MatchingElsewhere | None = None
         self._assemble(Journal.in_memory(clock), Outbox.in_memory(), IndexWriter(), clock, randomness)
 
     @classmethod
@@ -132,16 +133,15 @@ class Engine:
         self._matcher = matcher = Matcher(operators=self._operators)
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         driver = Driver(journal, outbox, journal.has_repository_scope)
-        elsewhere: MatchingElsewhere | None = self._elsewhere
-        publish = None if elsewhere is None else elsewhere.cover
+        publish = None if self._elsewhere is None else self._elsewhere.cover
         self._upkeep = IndexUpkeep(index, journal, lambda: driver.needed_from, publish, lambda: matcher.operators)
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
-        if elsewhere is not None:
-            elsewhere.take(journal, outbox, driver, self._registry)
+        if self._elsewhere is not None:
+            self._elsewhere.take(journal, outbox, driver, self._registry)
         asked = OperatorAnswers(journal, matcher, self._asker)
         self._querying = Querying(journal, matcher, asked, self._upkeep.compiled)
         asking = Asking(journal, driver, matcher, self._asker)
-        self._matching = Matching(journal, driver, self._registry, matcher, asking, self._querying, elsewhere)
+        self._matching = Matching(journal, driver, self._registry, matcher, asking, self._querying, self._elsewhere)
         self._publishing = Publishing(self._lock, self._parser, journal, self._registry, self._matching)
         parts = (self._matching, self._querying, self._parser, self._asker, matcher, self._explainer, outbox)
         self._opened = Opened(self, self._lock, journal, parts)

@@ -139,7 +139,6 @@ class EngineOnSpark:
 
     def __init__(self, settings: SparkSettings, report: Callable[[UndecidedPair | str], None]) -> None:
         self._settings, self._report = settings.check(), report
-        self._matching: SparkMatching | None = None
         self._ending = threading.Event()
         self._threads = ThreadPoolExecutor(2, "triplecast-spark")
         self._tasks: list[Future[None]] = []
@@ -147,13 +146,8 @@ class EngineOnSpark:
     def take(self, journal: Journal, outbox: Outbox, driver: Driver, registry: Registry) -> None:
         """Whose publications are to be matched."""
         folder, operators = Path(journal.where).parent, registry.index.operators()
-        self._matching = SparkMatching(self._settings, folder, journal, outbox, driver, operators, self._report)
+        self.matching = SparkMatching(self._settings, folder, journal, outbox, driver, operators, self._report)
         self._registry = registry
-
-    @property
-    def matching(self) -> SparkMatching:
-        assert self._matching is not None, "an engine was opened with it"
-        return self._matching
 
     def cover(self, snapshot: Snapshot) -> None:
         """The engine has a new index."""
@@ -164,6 +158,7 @@ class EngineOnSpark:
         self.matching.horizon.wake()
 
     def start(self) -> None:
+        """It is to be closed then."""
         self._spark = self.matching.spark()
         self._tasks = [self._threads.submit(self._spark.work), self._threads.submit(self._follow)]
 
@@ -182,12 +177,10 @@ class EngineOnSpark:
         """Abandon a batch that is being matched, and finish one that is being committed. Raises what failed before:
         PipelineFailed, StorageFault or InputError."""
         self._ending.set()
-        if self._tasks:
-            self._spark.end()
+        self._spark.end()
         wait(self._tasks)
         self._threads.shutdown()
-        if self._matching is not None:
-            self._matching.close()
+        self.matching.close()
         for each in self._tasks:
             each.result()
 

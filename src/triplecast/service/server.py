@@ -85,8 +85,8 @@ def serve(
         shown = f"[{host}]" if ":" in host else host
         say(f"serving {folder} at http://{shown}:{listening.getsockname()[1]}")
         if spark is not None:
-            opened.callback(spark.close)
             spark.start()
+            opened.callback(spark.close)
         for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn ends by one, and raises it again when it has ended
             signal.signal(number, lambda *_: None)
         ServiceServer(config, app, spark).run(sockets=[listening])

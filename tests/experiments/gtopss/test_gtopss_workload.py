@@ -15,6 +15,7 @@ from experiments.gtopss.model import Subscription, compares, is_star
 from experiments.gtopss.rdf import contents, to_answers, to_asked
 from experiments.gtopss.workload import Parameters, make_workload
 from experiments.measuring import take_turns
+from triplecast.model.match import AnswerLimits
 
 SMALL = Parameters(subscriptions=1_000, publications=3, matched=0.01)
 
@@ -84,6 +85,10 @@ def test_an_index_that_grew_answers_as_one_that_was_made_whole() -> None:
     assert (batch.x, batch.work, batch.each) == (100.0, alone.work, ())
     assert (len(alone.each), len(alone.steps_each)) == (3, 3)
     assert grown.match_numbers(grown.take(bytes_in)) == [sorted(each) for each in found]
+    grown._matcher.limits = AnswerLimits(pairs=1)  # a piece for each publication
+    assert grown.match(grown.take(bytes_in)) == found
+    assert grown.match_numbers(grown.take(bytes_in)) == [sorted(each) for each in found]
+    assert take_turns({"batch": grown.batch(bytes_in)}, 100.0)["batch"].value > 0
     assert points["ids"].value > 0
     assert not points["ids"].work
     assert ENGINE == "Triplecast"

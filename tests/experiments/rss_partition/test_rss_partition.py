@@ -6,20 +6,35 @@ import numpy as np
 import pytest
 
 from experiments.rss_partition.cluster import Coefficients, entries_found, load_of, match_members, work_of
-from experiments.rss_partition.measure import Scale, _single, _Workload
+from experiments.rss_partition.measure import Scale, _draw, _grow, _single, _Workload
 from experiments.rss_partition.workload import CONTAINED, EDGES
 
-SCALE = Scale((120,), 120, 8)
+SCALE = Scale((60, 120), 120, 60, 60, 8, 8)
 
 
 @pytest.fixture(scope="module")
 def work() -> _Workload:
-    return _Workload(SCALE, 120, 0.05, 0.5, CONTAINED)
+    return _draw(SCALE, 120, 0.05, 0.5, CONTAINED)
 
 
 def test_half_is_contained_in_one_reading_and_nothing_in_the_other(work: _Workload) -> None:
     assert 60 <= len(work.roots()) <= 72
-    assert len(_Workload(SCALE, 120, 0.05, 0.5, EDGES).roots()) >= 118
+    assert len(_draw(SCALE, 120, 0.05, 0.5, EDGES).roots()) >= 118
+
+
+def test_a_workload_that_grew_is_one_that_was_made_whole(work: _Workload) -> None:
+    half, grown = _grow(SCALE, SCALE.numbers, 0.05, 0.5, CONTAINED)
+    assert (half.filed.subscriptions, grown.filed.subscriptions) == (60, 120)
+    assert grown.measured == work.measured
+    found, expected = (
+        {
+            (publication, int(each.segment.tables.registrations[member]))
+            for publication, member in zip(*match_members(each.segment, each.measured), strict=True)
+        }
+        for each in (grown, work)
+    )
+    assert found == expected
+    assert len(grown.roots()) == len(work.roots())
 
 
 def test_a_contained_subscription_matches_where_its_root_does(work: _Workload) -> None:

@@ -106,7 +106,7 @@ def publish(egress: Egress, urls: list[str]) -> int:
     """Nothing may be asked for contexts, wherever they are."""
     texts = [json.dumps({"@context": url, "@id": "a:s", "a:p": "o"}) for url in urls]
     with Engine() as engine:
-        receipts = engine.publish_many(Document(text.encode(), "application/ld+json") for text in texts)
+        receipts = engine.publish_many(Document("c.jsonld", text.encode()) for text in texts)
     return sum(bool(each.rejects) for each in receipts)
 
 
