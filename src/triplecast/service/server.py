@@ -96,7 +96,7 @@ class ServiceServer(uvicorn.Server):
     """Its connections are given to streams; it ends these before it waits for requests that are under way. It ends
     where nothing is matched any more."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, spark: EngineOnSpark | None) -> None:
+    def __init__(self, config: uvicorn.Config, app: FastAPI, spark: EngineOnSpark | None = None) -> None:
         config.http, config.ws = HandoverProtocol, StrangersSocket
         super().__init__(config)
         self._app, self._spark = app, spark
