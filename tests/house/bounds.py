@@ -25,8 +25,8 @@ LINES = {
 FILES = {
     "publish → receipt": Bound(42, 12),
     "subscribe → index": Bound(44, 28),
-    "for operators alone, but box": Bound(28, 23),
-    "outside operators/, importing from it": Bound(24, 16),
+    "for operators alone, but box": Bound(29, 23),
+    "outside operators/, importing from it": Bound(25, 16),
 }
 
 FILE_LINES = 400

@@ -297,15 +297,14 @@ class OutboxReader(OutboxFile):
         """Return the undecided pairs of publications at positions beyond `after`, by position and registration, up to
         `State.progress`: so a later call never returns an earlier pair. With `most`, the page ends with a position."""
         with self._database.reading():
-            first, last = row_number(after, "after"), self.progress
+            values = (row_number(after, "after"), self.progress)
             if most is not None:
                 at = f"SELECT position FROM undecided {_IN_RANGE} ORDER BY position LIMIT 1 OFFSET ?"
-                last = next((position for (position,) in self._database.ask(at, (first, last, most - 1))), last)
-            values = (first, last)
+                ends = [position for (position,) in self._database.ask(at, (*values, most - 1))]
+                values = (values[0], *ends) if ends else values
             rows = [*read_rows(self._database, "undecided", f"{_IN_RANGE} ORDER BY position, registration", values)]
             publications = {row[0]: row for row in read_rows(self._database, "publication", _UNDECIDED, values)}
-            numbers = np.array(sorted({row[1] for row in rows}), np.int64)
-            names = ReadNames()
+            numbers, names = np.array(sorted({row[1] for row in rows}), np.int64), ReadNames()
             self._learn(names, numbers)
             named = dict(zip(numbers.tolist(), names.of(numbers), strict=True))
         self._check_writer()
