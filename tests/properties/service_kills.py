@@ -75,7 +75,8 @@ class Served:
             self.lines.append(line)
             if found := re.search(r"http://\S+", line):
                 return found[0]
-        raise AssertionError("".join(self.lines))
+        code = self.process.wait(9) if isinstance(self.process, subprocess.Popen) else self.process.join(9)
+        raise AssertionError(f"it ended: {code or self.process}; {''.join(self.lines)}")
 
     def _is_ready(self) -> bool:
         try:
