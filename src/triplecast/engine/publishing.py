@@ -108,7 +108,7 @@ class Publishing:
                 each.error = error
         if asked := [each for each in calls if not each.is_answered]:
             self._answer(asked)
-        return [None if each.is_harmful else each.receipt or each.error or _interrupted() for each in calls]
+        return [None if each.is_harmful else each.receipt or each.error or interrupted() for each in calls]
 
     def when(self, document: Document, check: Callable[[], None]) -> Receipt:
         """The receipt of one document, unless `check` raises: nothing is written between that and its commit."""
@@ -204,7 +204,7 @@ class Publishing:
         size = 0
         try:
             if not self._waiting:
-                call.error = _interrupted()
+                call.error = interrupted()
             while self._waiting and len(group) < DOCUMENTS_AT_ONCE and size < BYTES_AT_ONCE:
                 taken = self._waiting.popleft()
                 if not taken.given_up:
@@ -219,7 +219,7 @@ class Publishing:
                 each.error = error
         except BaseException:
             for each in group:
-                each.error = None if each.is_answered else _interrupted()
+                each.error = None if each.is_answered else interrupted()
             raise
         finally:
             for each in group:
@@ -246,6 +246,6 @@ class Publishing:
         return list(outcome.share_out(parsed, acceptance, owed))
 
 
-def _interrupted() -> StorageFault:
+def interrupted() -> StorageFault:
     found = "the thread that committed for others was interrupted, and whether this document was accepted is not known"
     return StorageFault("journal", found, "publish it again; a document that was accepted is not accepted twice")

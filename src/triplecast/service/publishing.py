@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from triplecast.engine import Engine, Receipt
+from triplecast.engine.publishing import interrupted
 from triplecast.ingest import Document
 from triplecast.service.call_threads import CallThreads, overloaded
 
@@ -65,6 +66,10 @@ class Publications:
                     outcomes = await self._together.call(partial(self._engine.serving.publish_together, documents))
                 except Exception as error:
                     outcomes = [error] * len(group)
+                except BaseException as error:  # a panic of native code: who waits is answered nevertheless
+                    if isinstance(error, asyncio.CancelledError):
+                        raise
+                    outcomes = [interrupted()] * len(group)
                 for each, outcome in zip(group, outcomes, strict=True):
                     if not each.outcome.done():
                         each.outcome.set_result(outcome)

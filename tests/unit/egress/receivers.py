@@ -35,21 +35,27 @@ class Receiver:
     def _answer(self, connection: socket.socket) -> None:
         with suppress(OSError), connection:
             request = read_request(connection)
-            self.requests.append(request)
-            self._behave(connection, request)
+            if request is not None:
+                self.requests.append(request)
+                self._behave(connection, request)
 
     def close(self) -> None:
         self._listening.close()
 
 
-def read_request(connection: socket.socket) -> bytes:
+def read_request(connection: socket.socket) -> bytes | None:
+    """A whole request; None where the sender ended before its end."""
     request = b""
     while b"\r\n\r\n" not in request:
-        request += connection.recv(65536) or b"\r\n\r\n"
+        if not (received := connection.recv(65536)):
+            return None
+        request += received
     head, _, body = request.partition(b"\r\n\r\n")
     length = next((int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0)
     while len(body) < length:
-        body += connection.recv(65536)
+        if not (received := connection.recv(65536)):
+            return None
+        body += received
     return head + b"\r\n\r\n" + body
 
 

@@ -315,3 +315,15 @@ def test_what_another_library_refuses_is_refused(seed: int) -> None:
     assert [each for each in (*some, *(each[0] for each in networks)) if not is_refused(each)] == []
     assert is_refused(IPv6Address("64:ff9b::10.0.0.1"))
     assert not is_refused(IPv6Address("64:ff9b::8.8.8.8"))
+
+
+def test_a_receiver_keeps_whole_requests_alone() -> None:
+    whole = b"POST /hook HTTP/1.1\r\ncontent-length: 2\r\n\r\nhi"
+    with receiver(answering(OK)) as hook:
+        for sent in (b"", whole[:10], whole[:-3], whole[:-1], whole):
+            with socket.create_connection(("127.0.0.1", hook.port), timeout=30) as sender:
+                sender.sendall(sent)
+                sender.shutdown(socket.SHUT_WR)
+                answer = b"".join(iter(lambda: sender.recv(100), b""))
+                assert answer == (OK if sent == whole else b"")
+        assert hook.requests == [whole]

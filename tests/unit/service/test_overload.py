@@ -100,6 +100,28 @@ def test_what_ends_a_group_is_told_to_each_of_it(engine: Engine) -> None:
             assert {each.status_code for each in answers} == {503}
 
 
+def test_a_panic_of_a_group_leaves_nobody_without_an_answer(engine: Engine) -> None:
+    """What pyo3 raises for one is no Exception."""
+
+    class Panic(BaseException):
+        pass
+
+    published = engine.serving.publish_together
+    groups = iter([Panic("a"), None])
+
+    def panic(documents: Sequence[Document]) -> object:
+        if fault := next(groups):
+            raise fault
+        return published(documents)
+
+    with service_of(engine) as client, ThreadPoolExecutor(1) as threads:
+        engine.serving.publish_together = panic  # type: ignore[method-assign, assignment]
+        put = partial(client.put, "/documents?graph=a:1", content="<a:b> <a:c> <a:d> .", headers=TURTLE)
+        answer = threads.submit(put).result(30)
+        assert (answer.status_code, "publish it again" in answer.text) == (503, True)
+        assert put().status_code == 201
+
+
 def test_bodies_are_bounded_each_and_together(engine: Engine) -> None:
     with service_of(engine, document_bytes=1000, waiting_bytes=1500, bulk_bytes=5000, bulk_lines=1450) as client:
         assert client.put("/documents?graph=a:1", content=b"#" * 1001, headers=TURTLE).status_code == 413
