@@ -6,6 +6,7 @@ here, so that they come through. A seed in TRIPLECAST_SEED replays a run.
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import random
 import sys
@@ -163,7 +164,11 @@ def check_service(n: int, folder: Path) -> Counter[int]:
                 def ask(case: schemathesis.Case) -> None:
                     if chance.random() < 0.5:
                         season(case, chance, known)
-                    response = case.call_and_validate(base_url=url, session=session, checks=CHECKS, timeout=600)
+                    try:
+                        response = case.call_and_validate(base_url=url, session=session, checks=CHECKS, timeout=600)
+                    except requests.Timeout:
+                        faulthandler.dump_traceback()  # what each thread of the service is at
+                        raise
                     statuses[response.status_code] += 1
 
                 keep_known(engine, known)

@@ -9,6 +9,7 @@ streams and pages whose readers go on from their cursor, and to a webhook, there
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
 import os
 import random
@@ -21,6 +22,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.reduction import DupFd
@@ -64,7 +66,9 @@ class Served:
         self.url = self._address(stream)
         threading.Thread(target=self._drain, args=(stream,), daemon=True).start()
         while not self._is_ready():
-            assert time.monotonic() < began + 120, "".join(self.lines)
+            if time.monotonic() > began + 120:
+                self.kill()
+                raise AssertionError(f"it is not ready: {''.join(self.lines)}")
         spent = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(") ")[2].split()
         work = (int(spent[11]) + int(spent[12])) / os.sysconf("SC_CLK_TCK")
         self.recovery = time.monotonic() - began, work
@@ -75,8 +79,9 @@ class Served:
             self.lines.append(line)
             if found := re.search(r"http://\S+", line):
                 return found[0]
-        code = self.process.wait(9) if isinstance(self.process, subprocess.Popen) else self.process.join(9)
-        raise AssertionError(f"it ended: {code or self.process}; {''.join(self.lines)}")
+        code = self.code(9)
+        self.kill()
+        raise AssertionError(f"it closed its stderr, and ended with {code}: {''.join(self.lines)}")
 
     def _is_ready(self) -> bool:
         try:
@@ -90,10 +95,22 @@ class Served:
     def end(self, number: int) -> int:
         assert self.process.pid is not None
         os.kill(self.process.pid, number)
+        code = self.code(30)
+        assert code is not None
+        return code
+
+    def kill(self) -> None:
+        """Whatever it does; nothing where it has ended."""
+        if self.code(0) is None:
+            self.end(signal.SIGKILL)
+
+    def code(self, seconds: float) -> int | None:
+        """How it ended within so many seconds: minus a signal's number; None where it goes on."""
         if isinstance(self.process, subprocess.Popen):
-            return self.process.wait(30)
-        self.process.join(30)
-        assert self.process.exitcode is not None
+            with suppress(subprocess.TimeoutExpired):
+                return self.process.wait(seconds)
+            return None
+        self.process.join(seconds)
         return self.process.exitcode
 
 
@@ -104,6 +121,7 @@ _FORKING.set_forkserver_preload(["tests.properties.begun"])
 def _serve(arguments: Sequence[str], stderr: DupFd) -> None:
     sys.stderr = os.fdopen(stderr.detach(), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), 2)
+    faulthandler.enable()
     sys.exit(main_of_triplecast(arguments))
 
 
@@ -247,13 +265,19 @@ class Lives:
 
 
 def check_kills(lives: int, folder: Path, seed: int, *options: str) -> Lives:
-    """`options`: of `triplecast serve`. Raises AssertionError."""
-    with receiver(answering(b"HTTP/1.1 204 No Content\r\n\r\n")) as hook:
-        return _live(lives, folder, random.Random(seed), seed, hook, options)
+    """`options`: of `triplecast serve`. Raises AssertionError, once its server has ended: the folder goes later."""
+    with receiver(answering(b"HTTP/1.1 204 No Content\r\n\r\n")) as hook, ExitStack() as ending:
+        return _live(lives, folder, random.Random(seed), seed, hook, ending, options)
 
 
 def _live(
-    lives: int, folder: Path, chance: random.Random, seed: int, hook: Receiver, options: Sequence[str] = ()
+    lives: int,
+    folder: Path,
+    chance: random.Random,
+    seed: int,
+    hook: Receiver,
+    ending: ExitStack,
+    options: Sequence[str] = (),
 ) -> Lives:
     writers = [Writer(number, random.Random(f"{seed} {number}")) for number in range(WRITERS)]
     readers = [Reader(True) for _ in range(STREAMS)] + [Reader(False)]
@@ -261,6 +285,8 @@ def _live(
     for life in range(lives + 1):
         ports = ("--private", "--webhook-port", str(hook.port))
         served = Served(folder, *ports, *options, forked=life % WHOLE != 0)
+        ending.pop_all()  # of the life before, which has ended
+        ending.callback(served.kill)
         seen.recoveries.append(served.recovery)
         with httpx.Client(base_url=served.url, trust_env=False, timeout=120) as client:
             if life == 0:

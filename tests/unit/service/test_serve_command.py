@@ -10,10 +10,12 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from tests.properties import service_kills
 from tests.properties.service_kills import Served, check_kills
 from triplecast import Engine
 from triplecast.cli import main
@@ -66,6 +68,32 @@ def test_connections_that_say_nothing_take_no_descriptor_that_is_needed(tmp_path
 
 def test_what_was_acknowledged_survives_kills(tmp_path: Path, seed: int) -> None:
     assert check_kills(1, tmp_path / "folder", seed).acknowledged > 5
+
+
+def test_a_run_that_fails_ends_its_server_before_its_folder_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Served] = []
+
+    def fail(url: str) -> list[str]:
+        raise AssertionError(url)
+
+    class Noted(Served):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self)
+
+    monkeypatch.setattr(service_kills, "_all_told", fail)
+    monkeypatch.setattr(service_kills, "Served", Noted)
+    with pytest.raises(AssertionError, match="http"):
+        check_kills(0, tmp_path / "folder", 1)
+    assert [each.code(0) for each in started] == [-signal.SIGKILL]
+
+
+def test_a_server_that_does_not_start_says_how_it_ended(tmp_path: Path) -> None:
+    (tmp_path / "folder").write_text("")
+    with pytest.raises(AssertionError, match="ended with 2: triplecast serve: "):
+        Served(tmp_path / "folder")
 
 
 def test_other_machines_are_served_with_tokens_alone(
