@@ -12,7 +12,6 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from triplecast.errors import DocumentRejected, EgressFailed, EgressRefused
 from triplecast.ingest import Document
@@ -38,7 +37,7 @@ from triplecast.sources.late_objects import (
     late_said,
     note_late,
 )
-from triplecast.sources.source import ACTIVITIES, KnownSource, SourcePage, Validators
+from triplecast.sources.source import ACTIVITIES, KnownSource, SourcePage, Validators, server_of
 from triplecast.sources.source_list import SourceList
 from triplecast.sources.taking import Polled, owe
 from triplecast.sources.tree import read_tree
@@ -165,7 +164,7 @@ def _ask(
 ) -> Take:
     """Fetch a page, with what it only names; what is to be done to take it."""
     known = walk.nodes.get(lead)
-    if (silent := walk.silent.get(urlsplit(lead.url).netloc.lower())) is not None and _is_missed(known):
+    if (silent := walk.silent.get(server_of(lead.url))) is not None and _is_missed(known):
         return partial(_leave_out, lead, silent.reason, walk)
     try:
         fetched = crawler.ask(lead.url, known.validators if known else Validators(), now())
@@ -201,7 +200,7 @@ def _do_without(sources: SourceList, source: KnownSource, lead: Lead, walk: Page
         raise failed
     if isinstance(fault, EgressFailed):
         nothing = SourceChange("", "", b"", b"")
-        walk.silent[urlsplit(lead.url).netloc.lower()] = LateObject(nothing, reason, None)
+        walk.silent[server_of(lead.url)] = LateObject(nothing, reason, None)
     return partial(_leave_out, lead, reason, walk)
 
 

@@ -3,9 +3,9 @@ while, and left out in the end. No page waits for them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from triplecast.errors import EgressFailed, EgressRefused
 from triplecast.ingest import Document
@@ -14,7 +14,7 @@ from triplecast.sources.changes import SourceChange
 from triplecast.sources.crawling import MOST_BYTES, Crawler
 from triplecast.sources.fetching import SERVER_BUSY, CheckFailed
 from triplecast.sources.schedule import DAY, LONGEST_WAIT, Bounds, wait_after_failure
-from triplecast.sources.source import KnownSource, Validators
+from triplecast.sources.source import KnownSource, Validators, server_of
 from triplecast.sources.source_list import seconds
 from triplecast.sqlite import SqliteFile
 
@@ -23,6 +23,8 @@ TRIES = 10
 MOST_LATE = 1000
 """Of a source. Beyond that its pages wait."""
 OBJECTS_AT_ONCE = 100
+FAILURES = 10
+"""In a row, after which a server is not asked for further objects of a page."""
 _WAITS = Bounds(30 * 60, DAY)
 
 
@@ -50,16 +52,17 @@ class ObjectsFetched:
 def fetch_objects(
     crawler: Crawler, wanted: Iterable[SourceChange], silent: dict[str, LateObject], now: int
 ) -> ObjectsFetched:
-    """`silent`: servers that are not asked again in this check, since one gave no answer, or wants to be left alone."""
-    found, size = ObjectsFetched(), 0
+    """`silent`: servers that are not asked again in this check: one gives no answer, fails often, or wants to be left
+    alone."""
+    found, size, failures = ObjectsFetched(), 0, Counter[str]()
     for change in wanted:
-        host = urlsplit(change.location).netloc.lower()
+        host = server_of(change.location)
         if not change.location:
             found.due.append(change)
             continue
         if host in silent or size > MOST_BYTES:
             said = silent.get(host) or LateObject(change, f"its page names more than {MOST_BYTES >> 20} MiB", None)
-            found.late.append(LateObject(change, said.reason, said.retry_seconds))
+            found.late.append(LateObject(change, f"its server is left alone: {said.reason}", said.retry_seconds))
             continue
         try:
             fetched = crawler.ask(change.location, Validators(), now)
@@ -70,6 +73,7 @@ def fetch_objects(
             if not parsed.drafts:
                 raise CheckFailed("; ".join(f"{each.reason}; {each.hint}" for each in parsed.rejects[:1]))
             found.due.append(change._replace(data=fetched.body, media_type=fetched.media_type, location=""))
+            failures[host] = 0
         except EgressFailed as fault:
             silent[host] = LateObject(change, f"no answer: {fault.reason}", None)
             found.late.append(silent[host])
@@ -77,7 +81,8 @@ def fetch_objects(
             found.faults.append(f"{shortened(change.location, 200)}: {fault}")
         except CheckFailed as fault:
             late = LateObject(change, fault.reason, fault.retry_seconds)
-            if fault.status in SERVER_BUSY:
+            failures[host] += fault.is_passing
+            if fault.status in SERVER_BUSY or failures[host] >= FAILURES:
                 silent[host] = late
             if fault.is_passing:
                 found.late.append(late)

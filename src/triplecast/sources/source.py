@@ -81,7 +81,15 @@ class KnownSource:
 
     @property
     def host(self) -> str:
-        return urlsplit(self.location).netloc.lower()
+        return server_of(self.location)
+
+
+def server_of(address: str) -> str:
+    """With its port; empty for what is no address, which egress refuses."""
+    try:
+        return urlsplit(address).netloc.lower()
+    except ValueError:
+        return ""
 
 
 class Validators(NamedTuple):

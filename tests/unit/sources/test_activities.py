@@ -232,6 +232,35 @@ def test_a_server_that_wants_to_be_left_alone_is_asked_once_a_check(tmp_path: Pa
         assert not [each for each in stream.asked() if each.startswith("/t")], "Retry-After"
 
 
+def test_a_server_that_fails_often_is_left_alone(tmp_path: Path) -> None:
+    with world(tmp_path, TITLES) as w:
+        stream = Stream(w)
+        for number in range(15):
+            stream.tell("Create", f"t{number}", number + 1)
+            w.server.pages[f"/t{number}"] = Said("", 500)
+        stream.serve("/all", {"type": "OrderedCollection", "last": stream.page(0)})
+        stream.serve("/page0", {"type": "OrderedCollectionPage", "orderedItems": stream.items})
+        assert "(15 in all)" in w.poll("/all").error
+        assert len([each for each in stream.asked() if each.startswith("/t")]) == late.FAILURES
+
+
+def test_what_is_no_address_is_left_out(tmp_path: Path) -> None:
+    with world(tmp_path, TITLES) as w:
+        stream = Stream(w)
+        stream.tell("Create", "a", 1, "a")
+        stream.tell("Create", "b", 2)
+        stream.items[1]["object"]["seeAlso"] = {"id": "http://[x/", "format": "text/turtle"}
+        ends = {"last": stream.page(0), "first": {"id": "http://[x/", "type": "OrderedCollectionPage"}}
+        page = {"type": "OrderedCollectionPage", "orderedItems": stream.items, "prev": "http://[x/"}
+        stream.serve("/page0", page)
+        stream.serve("/all", {"type": "OrderedCollection", **ends})
+        for _ in range(8):
+            w.poll("/all")
+            w.wait(2 * DAY)
+        assert titles(w) == ["a"]
+        assert "http://[x/: " in w.source("/all").error
+
+
 def test_more_objects_than_may_wait_hold_their_page_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(late, "MOST_LATE", 2)
     with world(tmp_path, TITLES) as w:
