@@ -4,7 +4,8 @@ The compiled kernels count keys, structures and joins only (`MatchStats`). Here 
 with the names that they call replaced by ones that count; what they find is what the compiled ones find
 (``tests/experiments/test_metered.py``, where a hand-made index is counted by hand too). Nothing is added to a kernel
 for this, so nothing is slower for it. Left out, as of the papers' algorithms: reading the publication, and writing and
-sorting what was found. What is done twice counts twice: keys are looked up again for the bindings of what matched.
+sorting what was found. What is done twice counts twice: of a structure with many
+patterns, keys are looked up again for bindings. Left out too: of few patterns, the triples read for their bindings.
 """
 
 from __future__ import annotations

@@ -117,9 +117,8 @@ def make_consumer(kafka: Kafka, group: str, on_error: Callable[[Any], None], **m
     return _client("Consumer", settings | more)
 
 
-def make_producer(kafka: Kafka, name: str, on_error: Callable[[Any], None]) -> Any:
-    """A producer of transactions; a later one of this name ends them. `on_error` is told what it mends by itself; what
-    it does not, the next call raises. Raises InputError as `make_consumer` does."""
+def make_producer(kafka: Kafka, name: str) -> Any:
+    """A producer of transactions; a later one of this name ends them. Raises InputError as `make_consumer` does."""
     settings = {
         "linger.ms": 5,
         "transaction.timeout.ms": 60_000,
@@ -127,7 +126,7 @@ def make_producer(kafka: Kafka, name: str, on_error: Callable[[Any], None]) -> A
         **_MUTE,
         "bootstrap.servers": kafka.brokers,
         "transactional.id": name,
-        "error_cb": on_error,
+        "error_cb": lambda error: None,  # what it does not mend by itself, the next call raises
     }
     return _client("Producer", settings)
 

@@ -9,12 +9,9 @@ the topic holds are read, and left out.
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
 from contextlib import suppress
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -82,7 +79,7 @@ class Relay:
         self._known: set[bytes] = set()
         """Digests of ids that the topic holds, where they may be sent again."""
         self._noted_at = time.monotonic()
-        self._failing = self._lost_broker = False
+        self._failing = False
 
     def close(self) -> None:
         """End without waiting: a transaction that is open is aborted by the next relay, or by its timeout."""
@@ -101,7 +98,7 @@ class Relay:
         same folder, or of a copy, has taken over; StorageFault for an outbox older than what was sent.
         """
         try:
-            if self._producer is None or self._lost_broker:
+            if self._producer is None:
                 self._open()
             sent = self._send()
         except self._client.KafkaException as error:
@@ -130,18 +127,12 @@ class Relay:
         self._failing = True
 
     def _open(self) -> None:
-        self._lost_broker = False
-        producer = make_producer(self._kafka, f"{self._group}-{self._topic}", self._note_lost)
+        producer = make_producer(self._kafka, f"{self._group}-{self._topic}")
         producer.init_transactions(_SECONDS)  # ends the transaction of a relay that was killed
         committed = self._consumer.committed([self._client.TopicPartition(self._topic, 0)], _SECONDS)[0]
         told = Cursor.of(committed.metadata) if committed.offset >= 0 and ":" in (committed.metadata or "") else None
         self._reached = self._find_place(told if isinstance(told, Cursor) else None)
         self._producer = producer
-
-    def _note_lost(self, error: Any) -> None:
-        """Called by the client for a connection that it has lost. It may wait for a coordinator that was there
-        (`call_bounded`), so a new client sends what comes."""
-        self._lost_broker = True
 
     def _find_place(self, told: Cursor | None) -> int:
         """The sequence after which notifications are sent."""
@@ -199,7 +190,6 @@ class Relay:
         if state.sequence <= self._reached:
             self._known.clear()  # what comes from now on is new
             self._consumer.poll(0)  # for its callbacks
-            self._producer.poll(0)
             if time.monotonic() - self._noted_at > NOTED_SECONDS:
                 self._note()
             return False
@@ -218,7 +208,7 @@ class Relay:
         for line in due:
             self._produce(line, note_delivery)
         at = self._client.TopicPartition(self._topic, 0, reached, str(Cursor(state.epoch, reached)))
-        call_bounded(partial(producer.send_offsets_to_transaction, [at], self._consumer.consumer_group_metadata()))
+        producer.send_offsets_to_transaction([at], self._consumer.consumer_group_metadata(), _SECONDS)
         reach("kafka.sending")
         producer.commit_transaction(_SECONDS)
         reach("kafka.sent")
@@ -275,25 +265,6 @@ class Relay:
         self._noted_at = time.monotonic()
         if self._producer is not None:
             self._journal.set_setting(SENT + self._topic, str(Cursor(self._outbox.state.epoch, self._reached)))
-
-
-def call_bounded(call: Callable[[float], object]) -> None:
-    """Make a call of the client that may not keep to the seconds that it is given: where the broker that it knows as a
-    group's coordinator has gone, librdkafka waits for ever (its issues 5456 and 5511). Raises KafkaException as it
-    does, and where it does not return; its client is to be used no more then, so that its transaction is aborted."""
-    client = import_client()
-    done: Future[object] = Future()
-
-    def perform() -> None:
-        try:
-            done.set_result(call(_SECONDS))
-        except BaseException as error:
-            done.set_exception(error)
-
-    threading.Thread(target=perform, name="triplecast-kafka", daemon=True).start()
-    if not wait([done], 1.5 * _SECONDS).done:
-        raise client.KafkaException(client.KafkaError(client.KafkaError._TIMED_OUT, "the coordinator does not answer"))
-    done.result()
 
 
 def _line(text: str) -> OutgoingLine:
