@@ -4,16 +4,23 @@ With the notifications of a transaction goes the sequence reached, as the offset
 their topic. So a relay that is killed anywhere goes on behind the last committed transaction, and a reader of committed
 records sees each notification once. Where Kafka has forgotten the sequence, or the outbox was made anew, the ids that
 the topic holds are read, and left out.
+
+A broker of Kafka 4 that restarts may never end a transaction that it has acknowledged: it takes a partition that has no
+leader yet for a deleted one. Committed readers stop there, until the next transaction of the same name that reaches the
+partition is committed or aborted, and this with it. So a relay that has lost a broker opens a new client, aborts what
+was left open, and sends what the topic lacks.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, wait
+from contextlib import closing, suppress
 from hashlib import blake2b
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -46,6 +53,8 @@ NOTED_SECONDS = 60.0
 KNOWN_IDS = 10_000_000
 """Most ids of a topic that are held in memory."""
 _AGAIN_SECONDS = 1.0
+_LEFT_OPEN_SECONDS = 2.0
+"""After which nobody is taken to end a transaction."""
 _SECONDS = 10.0
 """For an answer while the run works, so that it ends soon after it is to."""
 
@@ -78,8 +87,8 @@ class Relay:
         """Those beyond that are not sent yet."""
         self._known: set[bytes] = set()
         """Digests of ids that the topic holds, where they may be sent again."""
-        self._noted_at = time.monotonic()
-        self._failing = False
+        self._noted_at = self._opened_at = time.monotonic()
+        self._failing = self._lost_broker = False
 
     def close(self) -> None:
         """End without waiting: a transaction that is open is aborted by the next relay, or by its timeout."""
@@ -98,7 +107,10 @@ class Relay:
         same folder, or of a copy, has taken over; StorageFault for an outbox older than what was sent.
         """
         try:
-            if self._producer is None:
+            if self._producer is not None:
+                self._producer.poll(0)  # for its callbacks
+            is_old = time.monotonic() - self._opened_at > _AGAIN_SECONDS
+            if self._producer is None or (self._lost_broker and is_old):
                 self._open()
             sent = self._send()
         except self._client.KafkaException as error:
@@ -127,15 +139,60 @@ class Relay:
         self._failing = True
 
     def _open(self) -> None:
-        producer = make_producer(self._kafka, f"{self._group}-{self._topic}")
+        self._producer = self._lines = None
+        producer = make_producer(self._kafka, f"{self._group}-{self._topic}", self._note_lost)
         producer.init_transactions(_SECONDS)  # ends the transaction of a relay that was killed
+        lost = self._settle(producer)
         committed = self._consumer.committed([self._client.TopicPartition(self._topic, 0)], _SECONDS)[0]
         told = Cursor.of(committed.metadata) if committed.offset >= 0 and ":" in (committed.metadata or "") else None
-        self._reached = self._find_place(told if isinstance(told, Cursor) else None)
-        self._producer = producer
+        self._reached = self._find_place(told if isinstance(told, Cursor) else None, lost)
+        self._producer, self._lost_broker, self._opened_at = producer, False, time.monotonic()
 
-    def _find_place(self, told: Cursor | None) -> int:
-        """The sequence after which notifications are sent."""
+    def _note_lost(self, error: Any) -> None:
+        """Called by the client for a connection that it has lost."""
+        self._lost_broker = True
+
+    def _settle(self, producer: Any) -> int | None:
+        """Abort what brokers have left open, and return the sequence before its first notification; None where nothing
+        is."""
+        level = {"isolation.level": "read_uncommitted"}
+        with closing(make_consumer(self._kafka, self._group, lambda error: None, **level)) as every:
+            left, until = self._find_open(every), time.monotonic() + _LEFT_OPEN_SECONDS
+            while left and time.monotonic() < until:
+                time.sleep(0.1)
+                left = dict(left.items() & self._find_open(every).items())
+            if not left and self._ask_place() is not None:
+                return None
+            self._report(f"Kafka: a transaction of {self._topic} was left open: it is aborted, and sent again")
+            first = self._outbox.state.sequence
+            for message in self._read(every, left):
+                with suppress(ValueError, LookupError, TypeError):  # another's, or what an abort sends
+                    first = min(first, json.loads(message.value())["sequence"] - 1)
+            producer.begin_transaction()
+            for partition in left:
+                producer.produce(self._topic, b"", b"", partition)
+            self._send_place(producer, 0, "")
+            producer.flush(_SECONDS)
+            producer.abort_transaction(_SECONDS)
+            until = time.monotonic() + _SECONDS
+            while left.items() & self._find_open(every).items() and time.monotonic() < until:
+                time.sleep(0.1)
+        return first
+
+    def _find_open(self, every: Any) -> dict[int, int]:
+        """The partitions in which a transaction is open, and the offset before which all have ended. `every` is a
+        consumer of all records."""
+        parts = {p: self._client.TopicPartition(self._topic, p) for p in range(self._partitions)}
+        ended = {p: self._consumer.get_watermark_offsets(at, _SECONDS)[1] for p, at in parts.items()}
+        return {p: at for p, at in ended.items() if at < every.get_watermark_offsets(parts[p], _SECONDS)[1]}
+
+    def _ask_place(self) -> Any:
+        """The place that Kafka knows; None where it does not answer, as while a transaction that tells it is open."""
+        with suppress(self._client.KafkaException):
+            return self._consumer.committed([self._client.TopicPartition(self._topic, 0)], _SECONDS)[0]
+
+    def _find_place(self, told: Cursor | None, lost: int | None) -> int:
+        """The sequence after which notifications are sent: what Kafka was told, or before it, what was lost."""
         self._known.clear()
         state = self._outbox.state
         if told is not None and told.epoch == state.epoch:
@@ -147,28 +204,42 @@ class Relay:
                     "restore the newest copy, or delete the offsets of its group in Kafka: then what the topic lacks "
                     "is sent",
                 )
-            return told.sequence
+            if lost is None:
+                return told.sequence
+            self._known = self._read_ids()
+            return min(told.sequence, lost)
         noted = Cursor.of(self._journal.settings().get(SENT + self._topic, "0:0"))
         assert isinstance(noted, Cursor)
         self._known = self._read_ids()
-        return noted.sequence if noted.epoch == state.epoch and noted.sequence <= state.sequence else 0
+        place = noted.sequence if noted.epoch == state.epoch and noted.sequence <= state.sequence else 0
+        return place if lost is None else min(place, lost)
 
     def _read_ids(self) -> set[bytes]:
         """Digests of the ids that the topic holds."""
         found: set[bytes] = set()
-        left = {}
+        low = {}
         for partition in range(self._partitions):
             at = self._client.TopicPartition(self._topic, partition)
-            low, high = self._consumer.get_watermark_offsets(at, PATIENCE)
-            if low < high:
-                left[partition] = low
-        self._consumer.assign([self._client.TopicPartition(self._topic, p, low) for p, low in left.items()])
-        silent = time.monotonic()
+            low[partition] = self._consumer.get_watermark_offsets(at, PATIENCE)[0]
+        for message in self._read(self._consumer, low):
+            found.add(_digest(message.key() or b""))
+            if len(found) > KNOWN_IDS:
+                raise InputError(
+                    f"Kafka has forgotten how far {self._topic} has come, and it holds more than {KNOWN_IDS} ids",
+                    f"name another topic, or set the offset of group {self._group} in its partition 0 to the last "
+                    "sequence that it holds",
+                )
+        return found
+
+    def _read(self, consumer: Any, starts: Mapping[int, int]) -> Iterator[Any]:
+        """The records of partitions, from an offset to the end."""
+        left, silent = dict(starts), time.monotonic()
+        consumer.assign([self._client.TopicPartition(self._topic, p, at) for p, at in left.items()])
         while left:
-            for message in self._consumer.consume(1_000, 0.2):
+            for message in consumer.consume(1_000, 0.2):
                 error = message.error()
                 if error is None:
-                    found.add(_digest(message.key() or b""))
+                    yield message
                 elif error.code() == self._client.KafkaError._PARTITION_EOF:
                     left.pop(message.partition(), None)
                 else:
@@ -176,14 +247,7 @@ class Relay:
                 silent = time.monotonic()
             if time.monotonic() - silent > PATIENCE:
                 raise InputError(f"the topic {self._topic} cannot be read to its end", "see whether its brokers run")
-            if len(found) > KNOWN_IDS:
-                raise InputError(
-                    f"Kafka has forgotten how far {self._topic} has come, and it holds more than {KNOWN_IDS} ids",
-                    f"name another topic, or set the offset of group {self._group} in its partition 0 to the last "
-                    "sequence that it holds",
-                )
-        self._consumer.unassign()
-        return found
+        consumer.unassign()
 
     def _send(self) -> bool:
         state = self._outbox.state
@@ -207,8 +271,7 @@ class Relay:
         producer.begin_transaction()
         for line in due:
             self._produce(line, note_delivery)
-        at = self._client.TopicPartition(self._topic, 0, reached, str(Cursor(state.epoch, reached)))
-        producer.send_offsets_to_transaction([at], self._consumer.consumer_group_metadata(), _SECONDS)
+        self._send_place(producer, reached, str(Cursor(state.epoch, reached)))
         reach("kafka.sending")
         producer.commit_transaction(_SECONDS)
         reach("kafka.sent")
@@ -218,6 +281,26 @@ class Relay:
         if time.monotonic() - self._noted_at > NOTED_SECONDS:
             self._note()
         return True
+
+    def _send_place(self, producer: Any, reached: int, cursor: str) -> None:
+        """librdkafka may wait for ever for a group's coordinator that has gone (its issues 5456 and 5511). Then the
+        producer is used no more; the next one of its name fences it."""
+        at = [self._client.TopicPartition(self._topic, 0, reached, cursor)]
+        done: Future[object] = Future()
+
+        def send() -> None:
+            try:
+                done.set_result(
+                    producer.send_offsets_to_transaction(at, self._consumer.consumer_group_metadata(), _SECONDS)
+                )
+            except BaseException as error:
+                done.set_exception(error)
+
+        Thread(target=send, name="triplecast-kafka", daemon=True).start()
+        if not wait([done], 1.5 * _SECONDS).done:
+            errors = self._client.KafkaError
+            raise self._client.KafkaException(errors(errors._TIMED_OUT, "the group's coordinator does not answer"))
+        done.result()
 
     def _produce(self, line: OutgoingLine, note_delivery: Callable[[Any, Any], None]) -> None:
         headers = [("content-type", b"application/json")]
