@@ -55,6 +55,7 @@ KNOWN_IDS = 10_000_000
 _AGAIN_SECONDS = 1.0
 _LEFT_OPEN_SECONDS = 2.0
 """After which nobody is taken to end a transaction."""
+_LAST_RECORDS = 100
 _SECONDS = 10.0
 """For an answer while the run works, so that it ends soon after it is to."""
 
@@ -143,7 +144,7 @@ class Relay:
         producer = make_producer(self._kafka, f"{self._group}-{self._topic}", self._note_lost)
         producer.init_transactions(_SECONDS)  # ends the transaction of a relay that was killed
         lost = self._settle(producer)
-        committed = self._consumer.committed([self._client.TopicPartition(self._topic, 0)], _SECONDS)[0]
+        committed = self._ask_place()
         told = Cursor.of(committed.metadata) if committed.offset >= 0 and ":" in (committed.metadata or "") else None
         self._reached = self._find_place(told if isinstance(told, Cursor) else None, lost)
         self._producer, self._lost_broker, self._opened_at = producer, False, time.monotonic()
@@ -153,21 +154,16 @@ class Relay:
         self._lost_broker = True
 
     def _settle(self, producer: Any) -> int | None:
-        """Abort what brokers have left open, and return the sequence before its first notification; None where nothing
-        is."""
+        """Abort what brokers have left open, and return the sequence before its first notification, None for none."""
         level = {"isolation.level": "read_uncommitted"}
         with closing(make_consumer(self._kafka, self._group, lambda error: None, **level)) as every:
             left, until = self._find_open(every), time.monotonic() + _LEFT_OPEN_SECONDS
             while left and time.monotonic() < until:
                 time.sleep(0.1)
                 left = dict(left.items() & self._find_open(every).items())
-            if not left and self._ask_place() is not None:
+            if not left and self._is_place_known():
                 return None
-            self._report(f"Kafka: a transaction of {self._topic} was left open: it is aborted, and sent again")
-            first = self._outbox.state.sequence
-            for message in self._read(every, left):
-                with suppress(ValueError, LookupError, TypeError):  # another's, or what an abort sends
-                    first = min(first, json.loads(message.value())["sequence"] - 1)
+            sequences = [each for each in map(_sequence_of, self._read(every, left)) if each]
             producer.begin_transaction()
             for partition in left:
                 producer.produce(self._topic, b"", b"", partition)
@@ -177,19 +173,27 @@ class Relay:
             until = time.monotonic() + _SECONDS
             while left.items() & self._find_open(every).items() and time.monotonic() < until:
                 time.sleep(0.1)
-        return first
+        self._report(f"Kafka: a transaction of {self._topic} was left open: what was in it is sent again")
+        return min(sequences) - 1 if sequences else None
 
     def _find_open(self, every: Any) -> dict[int, int]:
-        """The partitions in which a transaction is open, and the offset before which all have ended. `every` is a
+        """The partitions in which a transaction is open, and the offset before which all have ended; `every` is a
         consumer of all records."""
         parts = {p: self._client.TopicPartition(self._topic, p) for p in range(self._partitions)}
         ended = {p: self._consumer.get_watermark_offsets(at, _SECONDS)[1] for p, at in parts.items()}
         return {p: at for p, at in ended.items() if at < every.get_watermark_offsets(parts[p], _SECONDS)[1]}
 
     def _ask_place(self) -> Any:
-        """The place that Kafka knows; None where it does not answer, as while a transaction that tells it is open."""
-        with suppress(self._client.KafkaException):
-            return self._consumer.committed([self._client.TopicPartition(self._topic, 0)], _SECONDS)[0]
+        return self._consumer.committed([self._client.TopicPartition(self._topic, 0)], _SECONDS)[0]
+
+    def _is_place_known(self) -> bool:
+        """Kafka tells none while a transaction with one is open."""
+        try:
+            return bool(self._ask_place())
+        except self._client.KafkaException as error:
+            if error.args[0].code() == self._client.KafkaError._TIMED_OUT:
+                return False
+            raise
 
     def _find_place(self, told: Cursor | None, lost: int | None) -> int:
         """The sequence after which notifications are sent: what Kafka was told, or before it, what was lost."""
@@ -204,32 +208,42 @@ class Relay:
                     "restore the newest copy, or delete the offsets of its group in Kafka: then what the topic lacks "
                     "is sent",
                 )
-            if lost is None:
-                return told.sequence
-            self._known = self._read_ids()
-            return min(told.sequence, lost)
+            if lost is not None or self._holds_beyond(told.sequence):
+                self._known = self._read_ids()
+            return told.sequence if lost is None else min(told.sequence, lost)
+        self._known = self._read_ids()
+        if lost is not None or self._reached:
+            return 0
         noted = Cursor.of(self._journal.settings().get(SENT + self._topic, "0:0"))
         assert isinstance(noted, Cursor)
-        self._known = self._read_ids()
-        place = noted.sequence if noted.epoch == state.epoch and noted.sequence <= state.sequence else 0
-        return place if lost is None else min(place, lost)
+        return noted.sequence if noted.epoch == state.epoch and noted.sequence <= state.sequence else 0
+
+    def _holds_beyond(self, sequence: int) -> bool:
+        """Whether the topic has a later notification, by the last records of each partition: so it may be where some of
+        a transaction was left open and aborted, and some was committed."""
+        return any(_sequence_of(each) > sequence for each in self._read_last(_LAST_RECORDS))
 
     def _read_ids(self) -> set[bytes]:
         """Digests of the ids that the topic holds."""
         found: set[bytes] = set()
-        low = {}
-        for partition in range(self._partitions):
-            at = self._client.TopicPartition(self._topic, partition)
-            low[partition] = self._consumer.get_watermark_offsets(at, PATIENCE)[0]
-        for message in self._read(self._consumer, low):
+        for message in self._read_last():
             found.add(_digest(message.key() or b""))
             if len(found) > KNOWN_IDS:
                 raise InputError(
-                    f"Kafka has forgotten how far {self._topic} has come, and it holds more than {KNOWN_IDS} ids",
+                    f"Kafka does not know how far {self._topic} has come, and it holds more than {KNOWN_IDS} ids",
                     f"name another topic, or set the offset of group {self._group} in its partition 0 to the last "
                     "sequence that it holds",
                 )
         return found
+
+    def _read_last(self, most: int | None = None) -> Iterator[Any]:
+        """The committed records of the topic, of each partition those at so many last offsets."""
+        starts = {}
+        for partition in range(self._partitions):
+            at = self._client.TopicPartition(self._topic, partition)
+            low, high = self._consumer.get_watermark_offsets(at, PATIENCE)
+            starts[partition] = low if most is None else max(low, high - most)
+        return self._read(self._consumer, starts)
 
     def _read(self, consumer: Any, starts: Mapping[int, int]) -> Iterator[Any]:
         """The records of partitions, from an offset to the end."""
@@ -353,6 +367,14 @@ class Relay:
 def _line(text: str) -> OutgoingLine:
     row = json.loads(text)
     return OutgoingLine(row["sequence"], row["id"], row["registration"], row["publication"], text)
+
+
+def _sequence_of(message: Any) -> int:
+    """A notification's; 0 for another's record, or one that was sent to abort it."""
+    try:
+        return int(json.loads(message.value())["sequence"])
+    except (ValueError, LookupError, TypeError):
+        return 0
 
 
 def _digest(id: bytes) -> bytes:
