@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, wait
 from contextlib import closing, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -88,7 +87,7 @@ class Relay:
         """Those beyond that are not sent yet."""
         self._known: set[bytes] = set()
         """Digests of ids that the topic holds, where they may be sent again."""
-        self._noted_at = self._opened_at = time.monotonic()
+        self._noted_at = time.monotonic()
         self._failing = self._lost_broker = False
 
     def close(self) -> None:
@@ -110,8 +109,7 @@ class Relay:
         try:
             if self._producer is not None:
                 self._producer.poll(0)  # for its callbacks
-            is_old = time.monotonic() - self._opened_at > _AGAIN_SECONDS
-            if self._producer is None or (self._lost_broker and is_old):
+            if self._producer is None or self._lost_broker:
                 self._open()
             sent = self._send()
         except self._client.KafkaException as error:
@@ -141,40 +139,47 @@ class Relay:
 
     def _open(self) -> None:
         self._producer = self._lines = None
-        producer = make_producer(self._kafka, f"{self._group}-{self._topic}", self._note_lost)
-        producer.init_transactions(_SECONDS)  # ends the transaction of a relay that was killed
-        lost = self._settle(producer)
+        producer = self._begin()
+        if (lost := self._cover_open(producer)) is not None:
+            producer = self._begin()
+            self._report(f"Kafka: a transaction of {self._topic} was left open: what was in it is sent again")
         committed = self._ask_place()
         told = Cursor.of(committed.metadata) if committed.offset >= 0 and ":" in (committed.metadata or "") else None
         self._reached = self._find_place(told if isinstance(told, Cursor) else None, lost)
-        self._producer, self._lost_broker, self._opened_at = producer, False, time.monotonic()
+        producer.poll(0)
+        self._producer, self._lost_broker = producer, False
+
+    def _begin(self) -> Any:
+        """A producer, when the transaction of the one before has ended everywhere: aborted, unless it was committed."""
+        producer = make_producer(self._kafka, f"{self._group}-{self._topic}", self._note_lost)
+        producer.init_transactions(_SECONDS)
+        return producer
 
     def _note_lost(self, error: Any) -> None:
         """Called by the client for a connection that it has lost."""
         self._lost_broker = True
 
-    def _settle(self, producer: Any) -> int | None:
-        """Abort what brokers have left open, and return the sequence before its first notification, None for none."""
+    def _cover_open(self, producer: Any) -> int | None:
+        """Begin a transaction, to be aborted, in all partitions in which brokers have left one open; return the
+        sequence before its first notification. None where none is."""
         level = {"isolation.level": "read_uncommitted"}
         with closing(make_consumer(self._kafka, self._group, lambda error: None, **level)) as every:
             left, until = self._find_open(every), time.monotonic() + _LEFT_OPEN_SECONDS
             while left and time.monotonic() < until:
                 time.sleep(0.1)
                 left = dict(left.items() & self._find_open(every).items())
-            if not left and self._is_place_known():
-                return None
+            if not left:
+                with suppress(self._client.KafkaException):  # as while a transaction that has it is open
+                    self._ask_place()
+                    return None
             sequences = [each for each in map(_sequence_of, self._read(every, left)) if each]
-            producer.begin_transaction()
-            for partition in left:
-                producer.produce(self._topic, b"", b"", partition)
-            self._send_place(producer, 0, "")
-            producer.flush(_SECONDS)
-            producer.abort_transaction(_SECONDS)
-            until = time.monotonic() + _SECONDS
-            while left.items() & self._find_open(every).items() and time.monotonic() < until:
-                time.sleep(0.1)
-        self._report(f"Kafka: a transaction of {self._topic} was left open: what was in it is sent again")
-        return min(sequences) - 1 if sequences else None
+        producer.begin_transaction()
+        for partition in left:
+            producer.produce(self._topic, b"", b"", partition)
+        self._send_place(producer, 0, "")
+        if producer.flush(_SECONDS):
+            raise self._timed_out(f"{self._topic} takes no records")
+        return min(sequences, default=self._outbox.state.sequence + 1) - 1
 
     def _find_open(self, every: Any) -> dict[int, int]:
         """The partitions in which a transaction is open, and the offset before which all have ended; `every` is a
@@ -186,14 +191,8 @@ class Relay:
     def _ask_place(self) -> Any:
         return self._consumer.committed([self._client.TopicPartition(self._topic, 0)], _SECONDS)[0]
 
-    def _is_place_known(self) -> bool:
-        """Kafka tells none while a transaction with one is open."""
-        try:
-            return bool(self._ask_place())
-        except self._client.KafkaException as error:
-            if error.args[0].code() == self._client.KafkaError._TIMED_OUT:
-                return False
-            raise
+    def _timed_out(self, text: str) -> Any:
+        return self._client.KafkaException(self._client.KafkaError(self._client.KafkaError._TIMED_OUT, text))
 
     def _find_place(self, told: Cursor | None, lost: int | None) -> int:
         """The sequence after which notifications are sent: what Kafka was told, or before it, what was lost."""
@@ -208,7 +207,8 @@ class Relay:
                     "restore the newest copy, or delete the offsets of its group in Kafka: then what the topic lacks "
                     "is sent",
                 )
-            if lost is not None or self._holds_beyond(told.sequence):
+            last = map(_sequence_of, self._read_last(_LAST_RECORDS))
+            if lost is not None or any(sequence > told.sequence for sequence in last):  # some of it was committed
                 self._known = self._read_ids()
             return told.sequence if lost is None else min(told.sequence, lost)
         self._known = self._read_ids()
@@ -217,11 +217,6 @@ class Relay:
         noted = Cursor.of(self._journal.settings().get(SENT + self._topic, "0:0"))
         assert isinstance(noted, Cursor)
         return noted.sequence if noted.epoch == state.epoch and noted.sequence <= state.sequence else 0
-
-    def _holds_beyond(self, sequence: int) -> bool:
-        """Whether the topic has a later notification, by the last records of each partition: so it may be where some of
-        a transaction was left open and aborted, and some was committed."""
-        return any(_sequence_of(each) > sequence for each in self._read_last(_LAST_RECORDS))
 
     def _read_ids(self) -> set[bytes]:
         """Digests of the ids that the topic holds."""
@@ -298,23 +293,21 @@ class Relay:
 
     def _send_place(self, producer: Any, reached: int, cursor: str) -> None:
         """librdkafka may wait for ever for a group's coordinator that has gone (its issues 5456 and 5511). Then the
-        producer is used no more; the next one of its name fences it."""
+        producer is used no more: the next one of its name fences it."""
         at = [self._client.TopicPartition(self._topic, 0, reached, cursor)]
-        done: Future[object] = Future()
+        group, outcome = self._consumer.consumer_group_metadata(), list[Exception | None]()
 
         def send() -> None:
             try:
-                done.set_result(
-                    producer.send_offsets_to_transaction(at, self._consumer.consumer_group_metadata(), _SECONDS)
-                )
-            except BaseException as error:
-                done.set_exception(error)
+                outcome.append(producer.send_offsets_to_transaction(at, group, _SECONDS))
+            except self._client.KafkaException as error:
+                outcome.append(error)
 
-        Thread(target=send, name="triplecast-kafka", daemon=True).start()
-        if not wait([done], 1.5 * _SECONDS).done:
-            errors = self._client.KafkaError
-            raise self._client.KafkaException(errors(errors._TIMED_OUT, "the group's coordinator does not answer"))
-        done.result()
+        thread = Thread(target=send, name="triplecast-kafka", daemon=True)
+        thread.start()
+        thread.join(1.5 * _SECONDS)
+        if (error := outcome[0] if outcome else self._timed_out("the group's coordinator does not answer")) is not None:
+            raise error
 
     def _produce(self, line: OutgoingLine, note_delivery: Callable[[Any, Any], None]) -> None:
         headers = [("content-type", b"application/json")]
