@@ -5,10 +5,8 @@ their topic. So a relay that is killed anywhere goes on behind the last committe
 records sees each notification once. Where Kafka has forgotten the sequence, or the outbox was made anew, the ids that
 the topic holds are read, and left out.
 
-A broker of Kafka 4 that restarts may never end a transaction that it has acknowledged: it takes a partition that has no
-leader yet for a deleted one. Committed readers stop there, until the next transaction of the same name that reaches the
-partition is committed or aborted, and this with it. So a relay that has lost a broker opens a new client, aborts what
-was left open, and sends what the topic lacks.
+A relay that has lost a broker begins again: it aborts what restarts have left open, and sends what the topic lacks
+(decision 33).
 """
 
 from __future__ import annotations
