@@ -2,9 +2,9 @@
 
 ``python -m tests.properties.kafka N`` goes N rounds; `TRIPLECAST_SEED` replays them. In a round, a process takes the
 records of a topic, matches them and sends the notifications to another, again and again, while this one publishes,
-kills it at a crash point or a random moment, and restarts the broker while it works or after it. In the end the topic of notifications
-must hold exactly what an engine tells of the same records, which read_committed readers see once, and each document's
-versions must be in order.
+kills it at a crash point or a random moment, and restarts the broker while it works or after it. In the end the topic
+of notifications must hold exactly what an engine tells of the same records, which read_committed readers see once, and
+each document's versions must be in order.
 """
 
 from __future__ import annotations
