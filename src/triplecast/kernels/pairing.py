@@ -25,7 +25,10 @@ from triplecast.kernels.wordbank import WordBank, is_among, no_words
 
 _WORD_LOOKUP = 1 << 6
 """By predicate and object."""
-_POSSIBLE = np.array([sum(1 << mask for mask in range(8) if not mask & unknown) for unknown in range(8)], np.uint8)
+_POSSIBLE = np.array(
+    [sum(1 << mask for mask in range(8) if not mask & unknown) for unknown in range(8)],
+    np.uint8,
+)
 """By the places that no key may have (1 subject, 2 predicate, 4 object) the masks without them."""
 
 

@@ -137,7 +137,14 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
     bits, slots, keys, chain, presence = hits.bits, hits.slots, hits.keys, hits.chain, hits.presence
     hashes, loaded, origin, triples = hits.hashes, hits.loaded, hits.origin, encoded.triples
     base = encoded.view_offsets[view]
-    lookups = _queue_lookups(triples[base : encoded.view_offsets[view + 1]], table, key_terms, hashes, loaded, origin)
+    lookups = _queue_lookups(
+        triples[base : encoded.view_offsets[view + 1]],
+        table,
+        key_terms,
+        hashes,
+        loaded,
+        origin,
+    )
     size = table_size(lookups)
     slots[:size, 0] = -1
     subjects, ordinals = hits.subjects, hits.ordinals

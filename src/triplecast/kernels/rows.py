@@ -273,7 +273,14 @@ def _solve(
 
 @borrowing
 def _select(
-    index: Index, encoded: Encoded, structure: int, entry: int, cells: I32, first: int, selected: I64, solutions: int
+    index: Index,
+    encoded: Encoded,
+    structure: int,
+    entry: int,
+    cells: I32,
+    first: int,
+    selected: I64,
+    solutions: int,
 ) -> int:
     """The rows (first cells) that fulfil the condition of `entry`; all without one, and a single row, which made the
     match."""

@@ -77,7 +77,11 @@ def replace_documents(stored: SortedTriples, live: LiveTriples, documents: Repla
     while slots < filled:
         slots *= 2
     timeline = Timeline(
-        rows[:filled], event[:filled], came[:filled], np.empty((filled, 2), np.int32), np.full((slots, 2), np.int32(-1))
+        rows[:filled],
+        event[:filled],
+        came[:filled],
+        np.empty((filled, 2), np.int32),
+        np.full((slots, 2), np.int32(-1)),
     )
     _link(timeline)
     return timeline
