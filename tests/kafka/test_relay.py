@@ -163,6 +163,28 @@ def test_a_group_that_kafka_has_forgotten_repeats_nothing(
     check_each_once(broker, topic, tmp_path)
 
 
+def test_what_the_topic_has_beyond_the_place_told_is_not_repeated(
+    broker: Broker, topics: Topics, tmp_path: Path
+) -> None:
+    """As where some partitions of a transaction were committed, and that of the place was not."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    topic = topics[1]
+    kafka = Kafka(broker.address, notifications=topic)
+    broker.make_topic(topic, 3)
+    publish(tmp_path, 20)
+    relay_all(kafka, tmp_path)
+    with Outbox.read_only(tmp_path) as outbox:
+        place = TopicPartition(topic, 0, 10, f"{outbox.state.epoch}:10")
+    consumer = Consumer({"bootstrap.servers": broker.address, "group.id": group_of(tmp_path)})
+    consumer.commit(offsets=[place], asynchronous=False)
+    consumer.close()
+    publish(tmp_path, 5, 20)
+    relay_all(kafka, tmp_path)
+    check_each_once(broker, topic, tmp_path)
+    assert broker.committed(topic, group_of(tmp_path)) == 50
+
+
 def test_what_was_pruned_before_it_was_sent_is_passed_over(broker: Broker, topics: Topics, tmp_path: Path) -> None:
     topic = topics[1]
     kafka = Kafka(broker.address, notifications=topic)
