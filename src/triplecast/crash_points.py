@@ -31,6 +31,8 @@ POINTS = (
     "outbox.committed",
     "outbox.some-wait",
     "outbox.pruned",
+    "output.planned",
+    "output.put",
     "kafka.taken",
     "kafka.sending",
     "kafka.sent",

@@ -66,7 +66,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--kafka-settings", metavar="FILE", type=Path, help="read name=value settings of librdkafka from this file"
     )
     parser.add_argument(
-        "--output", metavar="DIR", type=Path, required=True, help="keep journal, index and outbox in this folder"
+        "--output",
+        metavar="DIR",
+        required=True,
+        help="keep journal, index and outbox in this folder, or put notifications at this address, as s3://BUCKET/PREFIX",
+    )
+    parser.add_argument(
+        "--folder", metavar="DIR", type=Path, help="keep journal, index and outbox here, where --output is an address"
     )
     parser.add_argument("--once", action="store_true", help="end when all documents that are there are matched")
     add_cutting(parser)
@@ -86,9 +92,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.inbox is not None and arguments.output.resolve() == Path(arguments.inbox).resolve():
-        raise InputError(f"inbox and output are one folder, {arguments.inbox}", "name another one with --output")
-    is_new_journal(arguments.output)
+    from triplecast.pipeline.output_files import choose_folder
+
+    is_new_journal(choose_folder(arguments.output, arguments.folder, arguments.inbox))
     say_faults()
     taxonomy = arguments.taxonomy, arguments.broader
     what = arguments.subscriptions, arguments.inbox, arguments.dataset, *taxonomy, arguments.split
@@ -103,6 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.partition,
         arguments.shards,
         arguments.snapshots,
+        arguments.folder,
     )
     if arguments.json:
         print_json(summary_row(summary))
@@ -140,7 +147,7 @@ def need_spark(instead: str) -> None:
 
 def run_pipeline(
     sources: Sources,
-    output: Path,
+    output: Path | str,
     once: bool,
     broad_per_owner: int = BROAD_PER_OWNER,
     schedule: str = SCHEDULE,
@@ -148,6 +155,7 @@ def run_pipeline(
     partition: str = PARTITIONS[0],
     shards: int = 1,
     snapshots: str | None = None,
+    folder: Path | None = None,
 ) -> Summary:
     """Run until done or interrupted; SIGINT and SIGTERM end the run in order."""
     from triplecast.pipeline.report import Caller
@@ -180,6 +188,7 @@ def run_pipeline(
         partition=partition,
         shards=shards,
         snapshots=snapshots,
+        folder=folder,
     )
     progress.clear()
     return summary

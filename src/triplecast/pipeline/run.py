@@ -2,8 +2,8 @@
 
 Four threads of one process: the *registry's* keeps journal and index in step with the subscription files, the
 *acceptor's* takes documents into the journal, *Spark's* has jobs follow the journal into the outbox, and the caller's
-watches them, reports progress and ends them in order; a fifth *relays* what the outbox records to a topic, where there
-is one. They share the journal (one writer, one lock), the outbox and the horizon; all else goes by position.
+watches them, reports progress and ends them in order; others *relay* what the outbox records to a topic or an address.
+They share the journal (one writer, one lock), the outbox and the horizon; all else goes by position.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from triplecast.pipeline.looks import look_again
 from triplecast.pipeline.matching import SparkMatching, SparkSettings
 from triplecast.pipeline.object_inbox import ObjectInbox
 from triplecast.pipeline.object_store import is_address, shown
+from triplecast.pipeline.output_files import OutputFiles, choose_folder
 from triplecast.pipeline.parsing import AHEAD, ClusterParser
 from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.report import Caller, Notice, Phase, ProgressReporter, Summary
@@ -129,6 +130,7 @@ def run(
     partition: str = SLICES,
     shards: int = 1,
     snapshots: str | None = None,
+    folder: Path | str | None = None,
 ) -> Summary:
     """Match what arrives in the inbox or topic against the subscriptions until the caller's `stop` is set, or, with
     `once`, until what was there at the start is matched, and sent where it is to be sent.
@@ -137,30 +139,32 @@ def run(
     `master`, and ended at the end. No owner has more than `broad_per_owner` broad subscriptions registered.
     `operators` are those that queries may call, by default all that are declared; they are called in the order of a
     `schedule`. Another `partition` than slices cuts the index into so many `shards`.
-    `output` holds journal, index, outbox and Spark's log. Raises InputError, FolderLocked, StorageFault or
+    `output` holds journal, index, outbox and Spark's log; where it is an address, it has the notifications, as files
+    (`pipeline.output_files`), and the `folder` has those. Raises InputError, FolderLocked, StorageFault or
     PipelineFailed; what was acknowledged before is kept, and the same call continues from there.
     """
     settings = SparkSettings(cores, spark, schedule, master, partition, shards, snapshots).check()
     declared = operator_set(operators)
     find_subscription_files(sources.subscriptions)
     inbox = open_inbox(sources.inbox) if sources.inbox is not None else None
-    output = Path(output)
-    if output.exists() and not output.is_dir():
-        raise InputError(f"the output {output} is no folder", "name a folder with --output")
-    output = output.absolute()
+    place = choose_folder(output, folder, sources.inbox)
+    if place.exists() and not place.is_dir():
+        raise InputError(f"the output {place} is no folder", "name a folder with --output")
+    place = place.absolute()
     with ExitStack() as closing:
-        journal = closing.enter_context(Journal.open(output))
-        outbox = closing.enter_context(open_outbox(output, journal))
+        journal = closing.enter_context(Journal.open(place))
+        outbox = closing.enter_context(open_outbox(place, journal))
         settle_documents(journal, sources.dataset)
         known = settle_operators(journal, declared)
         notices: SimpleQueue[Notice] = SimpleQueue()
         driver = Driver(journal, outbox, journal.has_repository_scope)
-        matching = SparkMatching(settings, output, journal, outbox, driver, known, notices.put)
+        matching = SparkMatching(settings, place, journal, outbox, driver, known, notices.put)
         closing.callback(matching.close)
         parser = closing.enter_context(Parser(cores))
         ahead = 1 if master is None else AHEAD
         caller = caller or Caller()
-        running = _Run(sources, inbox, matching, notices, journal, outbox, parser, broad_per_owner, caller, once, ahead)
+        parts = matching, notices, journal, outbox, parser
+        running = _Run(sources, inbox, output, *parts, broad_per_owner, caller, once, ahead)
         closing.callback(running.close)
         return running.follow(matching.spark(running.parser.connect))
 
@@ -180,6 +184,7 @@ class _Run:
         self,
         sources: Sources,
         inbox: Inbox | None,
+        output: Path | str,
         matching: SparkMatching,
         notices: SimpleQueue[Notice],
         journal: Journal,
@@ -206,13 +211,13 @@ class _Run:
         how = sources.dataset, self.notices.put, horizon.wake, sources.split, ahead
         intake = Intake(journal, self.parser.parse, *how)
         self._acceptor: DocumentSource
-        self._relayed: Relay | None = None
+        self._relays: list[Relay | OutputFiles] = [OutputFiles(output, journal)] if is_address(output) else []
         if inbox is not None:
             self._acceptor = Acceptor(inbox, intake)
         if sources.kafka is not None:
             group = settle_group(journal, sources.kafka)
             if sources.kafka.notifications is not None:
-                self._relayed = Relay(sources.kafka, group, journal, self.notices.put)
+                self._relays.append(Relay(sources.kafka, group, journal, self.notices.put))
             if sources.kafka.publications is not None:
                 self._acceptor = TopicAcceptor(TopicReader(sources.kafka, group, journal, self.notices.put), intake)
         self._control: ControlServer | None = None
@@ -229,17 +234,16 @@ class _Run:
         if self._control is not None:
             self._control.close()
         self._acceptor.close()
-        if self._relayed is not None:
-            self._relayed.close()
+        for relay in self._relays:
+            relay.close()
         self._upkeep.close()
 
     def follow(self, spark: SparkSide) -> Summary:
         """Run until stopped, or with `once` until done; raise what the first failing thread raised."""
         began = time.monotonic()
-        with ThreadPoolExecutor(4, "triplecast") as threads:
+        with ThreadPoolExecutor(3 + len(self._relays), "triplecast") as threads:
             tasks = [threads.submit(self._register, spark), threads.submit(self._accept)]
-            if self._relayed is not None:
-                tasks.append(threads.submit(self._relay))
+            tasks += [threads.submit(self._relay, each) for each in self._relays]
             works = not self._once or self._acceptor.has_work()
             if works:
                 tasks.append(threads.submit(spark.work))
@@ -290,16 +294,15 @@ class _Run:
         elif self._acceptor.drain(self._ending):
             self._drained.set()
 
-    def _relay(self) -> None:
-        """The relay's thread."""
-        assert self._relayed is not None
-        while not self._ending.wait(0.0 if self._relayed.look() else RELAY_SECONDS):
+    def _relay(self, relay: Relay | OutputFiles) -> None:
+        """A relay's thread."""
+        while not self._ending.wait(0.0 if relay.look() else RELAY_SECONDS):
             pass
 
     def _done(self) -> bool:
         if not self._once or not self._drained.is_set() or self._pending():
             return False
-        return self._relayed is None or not self._relayed.is_behind()
+        return not any(each.is_behind() for each in self._relays)
 
     def _pending(self) -> bool:
         """Whether the journal holds a publication beyond the outbox's progress, with subscriptions of repository scope
