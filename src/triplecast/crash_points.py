@@ -31,6 +31,7 @@ POINTS = (
     "outbox.committed",
     "outbox.some-wait",
     "outbox.pruned",
+    "snapshots.written",
     "output.planned",
     "output.put",
     "kafka.taken",

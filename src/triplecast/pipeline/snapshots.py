@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from triplecast.crash_points import reach
 from triplecast.errors import StorageFault
 from triplecast.index import INDEX, Snapshot
 from triplecast.index.snapshot import read_checked, read_manifest, seal_checked
@@ -82,6 +83,7 @@ class SnapshotSharer:
         for each in files:
             if each not in self._written:
                 self._written[each] = self._store.write(self._at(each), self._folder / each)
+                reach("snapshots.written")
         listing = {str(shard): [(each, *self._written[each]) for each in some] for shard, some in needed.items()}
         listed = f"{_LISTS}/{snapshot.manifest}"
         self._store.write(self._at(listed), seal_checked({"files": listing, "hearers": name}))
