@@ -150,7 +150,7 @@ def run_in_turn(place: Workplace, prune: int = 0, snapshots: str | None = None) 
             IndexWriter(SegmentFolder(place.output / INDEX)),
             journal,
             lambda: outbox.progress,
-            lambda snapshot: moving.cover_snapshot(cutter.publish(snapshot)),
+            lambda snapshot: moving.cover((cut := cutter.publish(snapshot)).manifest, cut.covers),
             operators=lambda: called,
         )
         opened.callback(upkeep.close)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -78,9 +77,7 @@ class MatchJobs:
     def __enter__(self) -> MatchJobs:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         """Abandon a batch that is being matched, but finish a commit; raise what failed before."""
         self._ending.set()
         self._horizon.wake()

@@ -77,15 +77,10 @@ class ObjectStore:
         if not self._root:
             raise InputError(f"the address {shown(address)} cannot be used: it names no bucket", _KNOWN)
         self._is_local = isinstance(self._system, fs.LocalFileSystem)
-        if not self._is_local:
-            self._check_bucket(root.partition("/")[0])
-
-    def _check_bucket(self, bucket: str) -> None:
-        from pyarrow import fs
-
+        bucket = self._root.partition("/")[0]
         with self._faults(""):
             (found,) = self._system.get_file_info([bucket])
-        if found.type == fs.FileType.NotFound:
+        if found.type == fs.FileType.NotFound and not self._is_local:
             raise InputError(f"the address {shown(self.address)} cannot be used: there is no {bucket}", _KNOWN)
 
     def list(self, below: str = "") -> list[StoredFile]:

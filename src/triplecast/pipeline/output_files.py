@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from io import BytesIO
 from math import inf
 from pathlib import Path
 
@@ -30,8 +31,7 @@ _NAME = re.compile(r"notifications-([0-9a-f]{12})-[0-9]{15}-([0-9]{15})\.jsonl")
 
 
 def choose_folder(output: Path | str, folder: Path | str | None, inbox: Path | str | None) -> Path:
-    """Return what holds journal, index and outbox: the output, or beside an address a folder. Raises InputError where
-    it is not given, and where what is written would be read from the inbox."""
+    """Return what holds journal, index and outbox: the output, or a folder beside an address. Raises InputError."""
     if is_address(output) and folder is None:
         problem = f"the output {shown(str(output))} is an address, where no journal and no index can be kept"
         raise InputError(problem, "name a folder of this machine for them with --folder")
@@ -54,20 +54,18 @@ class OutputFiles:
         self._store, self._journal = ObjectStore(address), journal
         self._outbox = Outbox.read_only(Path(journal.where).parent)
         self._setting = PLANNED + shown(address)
-        epoch = str(self._outbox.state.epoch)
-        noted = journal.settings().get(self._setting, f"{secrets.token_hex(6)} {epoch} 0 0")
-        self._own, of, reached, planned = noted.split()
-        self._reached, self._planned, self._epoch = int(reached), int(planned), epoch
-        self._put_at = float("-inf")
+        self._epoch, self._put_at = self._outbox.state.epoch, -inf
+        noted = journal.settings().get(self._setting, f"{secrets.token_hex(6)} {self._epoch} 0 0").split()
+        self._own, (of, self._reached, self._planned) = noted[0], map(int, noted[1:])
         found = [match for each in self._store.list() if (match := _NAME.fullmatch("/".join(each.path)))]
-        if of != epoch or any(match[1] != self._own for match in found):
-            problem = f"the output {shown(address)} has the notifications of another outbox"
-            raise InputError(problem, "name another address with --output: all that is recorded is put there")
+        anew = "name another address with --output: all that is recorded is put there"
+        if of != self._epoch or any(match[1] != self._own for match in found):
+            raise InputError(f"the output {shown(address)} has the notifications of another outbox", anew)
         last = max((int(match[2]) for match in found), default=0)
         if last > self._planned:
             problem = f"the folder has put notifications up to {self._planned} there: it is an older copy"
-            hint = "restore the newest copy, or name another address with --output: all that is recorded is put there"
-            raise StorageFault(f"{shown(address)}, with notifications up to {last}", problem, hint)
+            where = f"{shown(address)}, with notifications up to {last}"
+            raise StorageFault(where, problem, f"restore the newest copy, or {anew}")
 
     def close(self) -> None:
         self._outbox.close()
@@ -77,14 +75,13 @@ class OutputFiles:
 
     def look(self) -> bool:
         """Put the next file, if there is anything for one, and return whether there was. Raises StorageFault."""
-        if self._planned == self._reached:
-            if not self.is_behind() or time.monotonic() - self._put_at < FILE_SECONDS:
-                return False
-            lines, last = self._read(inf, FILE_BYTES)
+        if not self.is_behind() or time.monotonic() - self._put_at < FILE_SECONDS:
+            return False
+        planned = self._planned if self._planned > self._reached else inf
+        lines, last = self._read(planned, FILE_BYTES if planned == inf else inf)
+        if planned == inf:
             self._note(self._reached, last or self._outbox.state.pruned)
             reach("output.planned")
-        else:
-            lines, _ = self._read(self._planned, inf)
         name = f"notifications-{self._own}-{self._reached + 1:015}-{self._planned:015}.jsonl"
         self._store.write(name, lines)
         reach("output.put")
@@ -96,15 +93,13 @@ class OutputFiles:
         """The next lines, up to a sequence, until they are so many bytes, and the last sequence; 0 where there is
         none."""
         definitions = Definitions(self._journal.registrations, NO_OPERATORS.with_recorded(self._journal.operators()))
-        lines: list[str] = []
-        size = last = 0
+        lines, last = BytesIO(), 0
         for each in self._outbox.json_rows(self._reached, definitions=definitions):
-            if each.cursor.sequence > upto or size >= most:
+            if each.cursor.sequence > upto or lines.tell() >= most:
                 break
-            lines.append(f"{each.line}\n")
-            size += len(each.line)
+            lines.write(each.line.encode() + b"\n")
             last = each.cursor.sequence
-        return "".join(lines).encode(), last
+        return lines.getvalue(), last
 
     def _note(self, reached: int, planned: int) -> None:
         self._journal.set_setting(self._setting, f"{self._own} {self._epoch} {reached} {planned}")

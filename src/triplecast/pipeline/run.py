@@ -23,7 +23,6 @@ from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.document_files import check_broader
-from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
 from triplecast.kafka import Kafka, settle_group
 from triplecast.kafka.relay import Relay
@@ -96,7 +95,8 @@ class Sources:
             raise InputError("both an inbox and a topic of publications are given", "leave one of them out")
         if inbox is None and not topic:
             raise InputError("neither an inbox nor a topic of publications is given", "add --inbox or --publications")
-        files = _paths(subscriptions), _inbox_place(inbox), dataset, _paths(taxonomy), broader
+        place = inbox if inbox is None or is_address(inbox) else Path(inbox)
+        files = _paths(subscriptions), place, dataset, _paths(taxonomy), broader
         values = (*files, split and read_split(split), kafka)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
@@ -106,10 +106,6 @@ class Sources:
     def place(self) -> str:
         """Where the documents come from."""
         return shown(str(self.inbox)) if self.inbox is not None else f"topic {self.kafka and self.kafka.publications}"
-
-
-def _inbox_place(given: Path | str | None) -> Path | str | None:
-    return given if given is None or is_address(given) else Path(given)
 
 
 def _paths(given: Paths) -> tuple[Path, ...]:
@@ -146,11 +142,10 @@ def run(
     settings = SparkSettings(cores, spark, schedule, master, partition, shards, snapshots).check()
     declared = operator_set(operators)
     find_subscription_files(sources.subscriptions)
-    inbox = open_inbox(sources.inbox) if sources.inbox is not None else None
-    place = choose_folder(output, folder, sources.inbox)
-    if place.exists() and not place.is_dir():
-        raise InputError(f"the output {place} is no folder", "name a folder with --output")
-    place = place.absolute()
+    inbox: Inbox | None = None
+    if sources.inbox is not None:
+        inbox = ObjectInbox(sources.inbox) if is_address(sources.inbox) else FolderInbox(Path(sources.inbox))
+    place = choose_folder(output, folder, sources.inbox).absolute()
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(place))
         outbox = closing.enter_context(open_outbox(place, journal))
@@ -167,14 +162,6 @@ def run(
         running = _Run(sources, inbox, output, *parts, broad_per_owner, caller, once, ahead)
         closing.callback(running.close)
         return running.follow(matching.spark(running.parser.connect))
-
-
-def open_inbox(place: Path | str) -> Inbox:
-    """Raises InputError for one that cannot be listed."""
-    if is_address(place):
-        return ObjectInbox(str(place))
-    scan_inbox(Path(place), {}, {}, 0.0)
-    return FolderInbox(Path(place))
 
 
 class _Run:
@@ -221,9 +208,9 @@ class _Run:
             if sources.kafka.publications is not None:
                 self._acceptor = TopicAcceptor(TopicReader(sources.kafka, group, journal, self.notices.put), intake)
         self._control: ControlServer | None = None
-        self._reporter = ProgressReporter(
-            caller, self.notices, journal, outbox, self._registry, self._files, self._acceptor, matching.sink.matched
-        )
+        counted = self._registry, self._files, self._acceptor, matching.sink.matched
+        left = journal.count_publications(outbox.told)
+        self._reporter = ProgressReporter(caller, self.notices, journal, outbox, *counted, left)
         self._stop = caller.stop
         self._once = once
         self._registered = threading.Event()
@@ -300,9 +287,8 @@ class _Run:
             pass
 
     def _done(self) -> bool:
-        if not self._once or not self._drained.is_set() or self._pending():
-            return False
-        return not any(each.is_behind() for each in self._relays)
+        done = self._once and self._drained.is_set() and not self._pending()
+        return done and not any(each.is_behind() for each in self._relays)
 
     def _pending(self) -> bool:
         """Whether the journal holds a publication beyond the outbox's progress, with subscriptions of repository scope
