@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from triplecast.delivery.requests import TargetRequests, shown_letter
 from triplecast.delivery.target import Target
-from triplecast.registry.listing import LiveSubscription
+from triplecast.model.subscription import Registration
 from triplecast.service.bodies import body_of, read_body
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import State
@@ -78,12 +78,12 @@ async def change_target(
     return await state.call(partial(_change, requests, found, wanted))
 
 
-def _add(requests: TargetRequests, found: LiveSubscription, wanted: NewTarget) -> TargetRow:
+def _add(requests: TargetRequests, found: Registration, wanted: NewTarget) -> TargetRow:
     destination = destination_of(requests, wanted)
-    return row_of(requests.add_now(requests.registration(found.registration), destination), with_secret=True)
+    return row_of(requests.add_now(found, destination), with_secret=True)
 
 
-def _rows(requests: TargetRequests, found: LiveSubscription) -> DeliveryRows:
+def _rows(requests: TargetRequests, found: Registration) -> DeliveryRows:
     targets = _targets(requests, found)
     dead = [shown_letter(each) for target in targets for each in requests.deliveries.dead(target.id, LETTERS)]
     return DeliveryRows(
@@ -91,7 +91,7 @@ def _rows(requests: TargetRequests, found: LiveSubscription) -> DeliveryRows:
     )
 
 
-def _change(requests: TargetRequests, found: LiveSubscription, wanted: TargetChange) -> DeliveryRows:
+def _change(requests: TargetRequests, found: Registration, wanted: TargetChange) -> DeliveryRows:
     if wanted.target not in {each.id for each in _targets(requests, found)}:
         raise Problem(404, "the subscription has no such target", mend="GET lists those that it has")
     deliveries = requests.deliveries
@@ -105,6 +105,6 @@ def _change(requests: TargetRequests, found: LiveSubscription, wanted: TargetCha
     return _rows(requests, found)
 
 
-def _targets(requests: TargetRequests, found: LiveSubscription) -> list[Target]:
+def _targets(requests: TargetRequests, found: Registration) -> list[Target]:
     """Those of its registration: another one of the same id before it had others."""
-    return [each for each in requests.deliveries.targets(found.id) if each.registration == found.registration]
+    return [each for each in requests.deliveries.targets(found.subscription.name) if each.registration == found.id]

@@ -67,7 +67,7 @@ async def _reader(
         if subscription is None:
             raise Problem(400, "a ticket opens one subscription", mend="name it: ?subscription=ID")
         found = await readable_subscription(request, state, subscription, ticket, sent)
-        return WantedRows(subscription, owner, found.registration)
+        return WantedRows(subscription, owner, found.id)
     access = await allow("read")(request, sent)
     if access.owner is None or ADMIN in access.scopes:
         return WantedRows(subscription, owner)
@@ -170,7 +170,7 @@ def _is_live(state: ServiceState, wanted: WantedRows, ticket: str) -> bool:
     """Whether a stream that a ticket opened may go on."""
     assert wanted.subscription is not None
     try:
-        return state.engine.serving.subscription(wanted.subscription, ticket).registration == wanted.registration
+        return state.engine.serving.registration(wanted.subscription, ticket).id == wanted.registration
     except InputError:
         return False
 

@@ -17,7 +17,7 @@ from triplecast.delivery.requests import TargetRequests
 from triplecast.engine import Engine, Subscribed
 from triplecast.errors import InputError
 from triplecast.languages.keywords import Keywords, keywords_query
-from triplecast.model.subscription import FOREVER, LONGEST_NAME, read_lease
+from triplecast.model.subscription import FOREVER, LONGEST_NAME, Registration, read_lease
 from triplecast.registry.listing import LiveSubscription
 from triplecast.service.bodies import Strict, body_of, read_body
 from triplecast.service.problems import RESPONSES, Problem
@@ -195,7 +195,8 @@ async def explain(
 @router.get("/subscriptions/{id:path}")
 async def read_subscription(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> LiveSubscription:
     """A live subscription."""
-    return await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
+    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
+    return await state.call(partial(state.engine.serving.listed, found))
 
 
 @router.patch("/subscriptions/{id:path}", openapi_extra=body_of(Renewal))
@@ -259,20 +260,20 @@ def _subscribe(engine: Engine, wanted: NewSubscription, owner: str | None) -> Su
     )
 
 
-def find_subscription(engine: Engine, id: str, access: Access, ticket: str | None) -> LiveSubscription:
+def find_subscription(engine: Engine, id: str, access: Access, ticket: str | None) -> Registration:
     """Raises one `Problem` 404 for an unknown id, a wrong ticket and another owner's: a guess learns nothing."""
     try:
-        found = engine.serving.subscription(id, ticket)
+        found = engine.serving.registration(id, ticket)
     except InputError:
         found = None
-    if found is None or (access.owner not in (None, found.owner) and ADMIN not in access.scopes):
+    if found is None or (access.owner not in (None, found.subscription.owner) and ADMIN not in access.scopes):
         raise Problem(404, "no live subscription has this id and ticket", mend="check both, or subscribe again")
     return found
 
 
 async def readable_subscription(
     request: Request, state: ServiceState, id: str, ticket: str | None, token: HTTPAuthorizationCredentials | None
-) -> LiveSubscription:
+) -> Registration:
     """The live subscription whose notifications a ticket opens, or without one a token. Raises `Problem`."""
     access = EVERYTHING if ticket is not None else await allow(READ)(request, token)
     return await state.call(partial(find_subscription, state.engine, id, access, ticket))
@@ -290,7 +291,7 @@ def _tell_again(engine: Engine, id: str, access: Access, ticket: str | None) -> 
 
 def _cancel(engine: Engine, id: str, access: Access, ticket: str | None) -> tuple[int, int]:
     found = find_subscription(engine, id, access, ticket)
-    return found.registration, engine.unsubscribe(id, ticket)
+    return found.id, engine.unsubscribe(id, ticket)
 
 
 def _preview(engine: Engine, wanted: PreviewRequest) -> PreviewRow:
