@@ -120,7 +120,7 @@ async def put_document(request: Request) -> Response:
     state = service_of(request)
     state.publications.check()  # before more is done for a request that is refused
     access = await can_publish(request, await bearer(request))
-    refuse_unknown(request, _MOST)
+    refuse_unknown(request, dict.fromkeys(_MOST, False))
     graph, default = (_parameter(request, name, most) for name, most in _MOST.items())
     name = _writable(graph, default)
     if name is None:

@@ -124,7 +124,7 @@ async def get_notifications(
     last = request.headers.get("last-event-id", "")[:64] if form == EVENTS else ""
     place = await state.call(partial(read_place, source.outbox, last or since))
     if form == EVENTS:
-        await state.call(partial(_check_known, state, wanted))
+        await state.call(partial(check_known, state, wanted))
         state.check_streams()
         ticket = request.headers.get("triplecast-ticket")
         is_live = None if ticket is None else partial(_is_live, state, wanted, ticket)
@@ -132,7 +132,7 @@ async def get_notifications(
     read = partial(_read_page, source, form, wanted=wanted, limit=limit)
     page = await state.call(partial(read, place))
     if page.is_empty:
-        await state.call(partial(_check_known, state, wanted))
+        await state.call(partial(check_known, state, wanted))
     until = time.monotonic() + wait
     while page.is_empty and not state.tail.is_ended and (left := until - time.monotonic()) > 0:
         await state.tail.wait(page.end, wanted, left)  # until the tail has something: it may be what was read already
@@ -175,7 +175,7 @@ def _is_live(state: ServiceState, wanted: WantedRows, ticket: str) -> bool:
         return False
 
 
-def _check_known(state: ServiceState, wanted: WantedRows) -> None:
+def check_known(state: ServiceState, wanted: WantedRows) -> None:
     """Raises one `Problem` 404 for an id that never was one, and for another owner's."""
     subscription, owner, registration = wanted
     if subscription is None or registration is not None:

@@ -137,9 +137,8 @@ async def subscribe(request: Request, response: Response, state: State, access: 
         wanted = read_body(NewSubscription, request, data, _TEXTS)
     owner = _owner(access, wanted.owner)
     wanted.id = _own_id(access, wanted.id)
-    _, slash, end = (wanted.id or "").rpartition("/")
-    if slash and end in PARTS:
-        raise Problem(400, "the id cannot be addressed", f"/{end} at its end is an address itself", "end it otherwise")
+    if wanted.id is not None:
+        _check_id(wanted.id)
     targets = None if wanted.delivery is None else needed_targets(state.targets)
     found, target = await state.write(partial(_subscribe_to, state.engine, targets, wanted, owner))
     response.headers["Location"] = f"/subscriptions/{_quoted(found.id)}"
@@ -335,6 +334,16 @@ def _own_id(access: Access, id: str | None) -> str | None:
     if id is None or access.owner is None or ADMIN in access.scopes or id.startswith(f"{access.owner}/"):
         return id
     return f"{access.owner}/{id}"
+
+
+def _check_id(id: str) -> None:
+    """Raises `Problem` 400 for an id that has no address of its own."""
+    _, slash, end = id.rpartition("/")
+    if slash and end in PARTS:
+        raise Problem(400, "the id cannot be addressed", f"/{end} at its end is an address itself", "end it otherwise")
+    if not {".", ".."}.isdisjoint(id.split("/")):
+        found = "clients and proxies resolve '.' and '..' between slashes (RFC 3986, 5.2.4)"
+        raise Problem(400, "the id cannot be addressed", found, "name these parts otherwise")
 
 
 def needed_ticket(access: Access, ticket: str | None) -> str | None:
