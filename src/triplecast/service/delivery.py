@@ -15,9 +15,8 @@ from triplecast.model.subscription import Registration
 from triplecast.service.bodies import body_of, read_body
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import State
-from triplecast.service.subscriptions import Ticket, find_subscription, needed_ticket
+from triplecast.service.subscriptions import Own
 from triplecast.service.target_rows import NewTarget, TargetRow, destination_of, needed_targets, row_of
-from triplecast.service.tokens import CanSubscribe
 
 router = APIRouter(tags=["delivery"], responses=RESPONSES)
 
@@ -49,33 +48,25 @@ class TargetChange(BaseModel):
 
 
 @router.post("/subscriptions/{id:path}/delivery", status_code=201, openapi_extra=body_of(NewTarget))
-async def add_target(request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> TargetRow:
+async def add_target(request: Request, state: State, found: Own) -> TargetRow:
     """Deliver what comes from now on to one more target. The secret of a webhook is shown once."""
     async with state.body(request, state.settings.request_bytes) as data:
         wanted = read_body(NewTarget, request, data, ())
-    requests = needed_targets(state.targets)
-    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
-    return await state.call(partial(_add, requests, found, wanted))
+    return await state.call(partial(_add, needed_targets(state.targets), found, wanted))
 
 
 @router.get("/subscriptions/{id:path}/delivery")
-async def read_targets(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> DeliveryRows:
+async def read_targets(state: State, found: Own) -> DeliveryRows:
     """Its targets, how far each has come, why one is disabled, and the first dead letters."""
-    requests = needed_targets(state.targets)
-    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
-    return await state.call(partial(_rows, requests, found))
+    return await state.call(partial(_rows, needed_targets(state.targets), found))
 
 
 @router.patch("/subscriptions/{id:path}/delivery", openapi_extra=body_of(TargetChange))
-async def change_target(
-    request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None
-) -> DeliveryRows:
+async def change_target(request: Request, state: State, found: Own) -> DeliveryRows:
     """Enable, disable or remove a target, or replay its dead letters."""
     async with state.body(request, state.settings.request_bytes) as data:
         wanted = read_body(TargetChange, request, data, ())
-    requests = needed_targets(state.targets)
-    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
-    return await state.call(partial(_change, requests, found, wanted))
+    return await state.call(partial(_change, needed_targets(state.targets), found, wanted))
 
 
 def _add(requests: TargetRequests, found: Registration, wanted: NewTarget) -> TargetRow:

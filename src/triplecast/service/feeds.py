@@ -21,8 +21,7 @@ from triplecast.outbox import Notification
 from triplecast.service.preconditions import Preconditions
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import State
-from triplecast.service.subscriptions import Ticket, find_subscription, needed_ticket
-from triplecast.service.tokens import CanSubscribe
+from triplecast.service.subscriptions import Own
 from triplecast.syndication.feed import ATOM, JSON_FEED, FeedHead, atom_feed, json_feed
 
 router = APIRouter(tags=["feeds"], responses=RESPONSES)
@@ -49,20 +48,14 @@ class FeedAddresses(BaseModel):
 
 
 @router.get("/subscriptions/{id:path}/feed")
-async def read_addresses(
-    request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None
-) -> FeedAddresses:
+async def read_addresses(request: Request, state: State, found: Own) -> FeedAddresses:
     """The addresses of a subscription's feeds."""
-    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
     return await state.call(partial(_addresses, request, state.engine, found))
 
 
 @router.delete("/subscriptions/{id:path}/feed")
-async def revoke_addresses(
-    request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None
-) -> FeedAddresses:
+async def revoke_addresses(request: Request, state: State, found: Own) -> FeedAddresses:
     """From now on its feeds have other addresses, and those before are no more."""
-    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
     await state.write(partial(state.engine.serving.revoke_feed, found))
     return await state.call(partial(_addresses, request, state.engine, found))
 
