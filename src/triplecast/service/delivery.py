@@ -7,12 +7,12 @@ from functools import partial
 from typing import Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from triplecast.delivery.requests import TargetRequests, shown_letter
 from triplecast.delivery.target import Target
 from triplecast.model.subscription import Registration
-from triplecast.service.bodies import body_of, read_body
+from triplecast.service.bodies import Strict, body_of, read_body
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import State
 from triplecast.service.subscriptions import Own
@@ -39,9 +39,7 @@ class DeliveryRows(BaseModel):
     dead: list[LetterRow]
 
 
-class TargetChange(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class TargetChange(Strict):
     target: str = Field(min_length=1, max_length=100)
     action: Literal["enable", "disable", "remove", "replay"]
     sequence: int | None = Field(None, ge=1, lt=1 << 63, description="replay: only the dead letter of this sequence")

@@ -110,8 +110,7 @@ class StrangersSocket(WebSocketsSansIOProtocol):
         self.conn.max_message_size = STRANGERS_BYTES
 
     def send_receive_event_to_app(self) -> None:
-        """Text that is no UTF-8 ends the connection (RFC 6455, 8.1): a client's fault, of which uvicorn would log a
-        traceback."""
+        """Text that is no UTF-8 ends the connection (RFC 6455, 8.1), without uvicorn's traceback."""
         try:
             if self.curr_msg_data_type == "text":
                 b"".join(self.frames).decode()

@@ -162,7 +162,7 @@ async def subscribe(request: Request, response: Response, state: State, access: 
         _check_id(wanted.id)
     targets = None if wanted.delivery is None else needed_targets(state.targets)
     found, target = await state.write(partial(_subscribe_to, state.engine, targets, wanted, owner))
-    response.headers["Location"] = f"/subscriptions/{_quoted(found.id)}"
+    response.headers["Location"] = f"/subscriptions/{quote(found.id, safe='')}"
     return SubscribedRow(
         id=found.id,
         ticket=found.ticket,
@@ -326,7 +326,3 @@ def _check_id(id: str) -> None:
     if not {".", ".."}.isdisjoint(id.split("/")):
         found = "clients and proxies resolve '.' and '..' between slashes (RFC 3986, 5.2.4)"
         raise Problem(400, "the id cannot be addressed", found, "name these parts otherwise")
-
-
-def _quoted(id: str) -> str:
-    return quote(id, safe="")

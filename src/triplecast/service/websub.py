@@ -90,12 +90,7 @@ def _read_form(data: bytes) -> dict[str, str]:
 
 def open_hub(engine: Engine, egress: Egress, requests: TargetRequests) -> Hub:
     """To be closed."""
-
-    def find(topic: str) -> Registration | None:
-        found = find_topic(engine, topic)
-        return found and found[0]
-
-    return Hub(egress, requests, find)
+    return Hub(egress, requests, lambda topic: (find_topic(engine, topic) or (None,))[0])
 
 
 def find_topic(engine: Engine, topic: str) -> tuple[Registration, str] | None:
