@@ -50,7 +50,9 @@ async def add_target(request: Request, state: State, found: Own) -> TargetRow:
     """Deliver what comes from now on to one more target. The secret of a webhook is shown once."""
     async with state.body(request, state.settings.request_bytes) as data:
         wanted = read_body(NewTarget, request, data, ())
-    return await state.call(partial(_add, needed_targets(state.targets), found, wanted))
+    requests = needed_targets(state.targets)
+    destination = await state.call(partial(destination_of, requests, wanted))
+    return row_of(await state.call(partial(requests.add_now, found, destination)), with_secret=True)
 
 
 @router.get("/subscriptions/{id:path}/delivery")
@@ -65,11 +67,6 @@ async def change_target(request: Request, state: State, found: Own) -> DeliveryR
     async with state.body(request, state.settings.request_bytes) as data:
         wanted = read_body(TargetChange, request, data, ())
     return await state.call(partial(_change, needed_targets(state.targets), found, wanted))
-
-
-def _add(requests: TargetRequests, found: Registration, wanted: NewTarget) -> TargetRow:
-    destination = destination_of(requests, wanted)
-    return row_of(requests.add_now(found, destination), with_secret=True)
 
 
 def _rows(requests: TargetRequests, found: Registration) -> DeliveryRows:

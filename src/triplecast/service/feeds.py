@@ -14,7 +14,6 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from triplecast.engine import Engine
-from triplecast.engine.serving import NotificationSource
 from triplecast.errors import InputError
 from triplecast.model.subscription import Registration
 from triplecast.outbox import Notification
@@ -82,7 +81,7 @@ async def read_json_feed(request: Request, state: State, id: str, key: Key = "",
 async def _feed(request: Request, state: State, id: str, key: str, before: int | None, form: str) -> Response:
     engine, source = state.engine, state.notifications
     found = await state.call(partial(open_feed, engine, id, key))
-    told = await state.call(partial(_latest, source, found, before))
+    told = await state.call(lambda: source.outbox.latest(ENTRIES, before, found.id, source.definitions()))
     tag = f'"{told[0].sequence if told else 0}-{told[-1].sequence if told else 0}"'
     headers = {"ETag": tag, "Cache-Control": "private, max-age=60", "Referrer-Policy": "no-referrer"}
     address = f"{_place(request, id)}/feed.{form}?"
@@ -129,10 +128,6 @@ def open_feed(engine: Engine, id: str, key: str) -> Registration:
     if not hmac.compare_digest(known.encode(), key.encode("utf-8", "backslashreplace")):
         raise _NONE
     return found
-
-
-def _latest(source: NotificationSource, found: Registration, before: int | None) -> list[Notification]:
-    return source.outbox.latest(ENTRIES, before, found.id, source.definitions())
 
 
 def _addresses(request: Request, engine: Engine, found: Registration) -> FeedAddresses:
