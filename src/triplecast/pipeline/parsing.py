@@ -20,7 +20,7 @@ AHEAD = 4
 """Groups of documents that are parsed at a time, beside the one that is committed."""
 FEWEST = 8
 """Documents of a group that are sent; fewer take less here."""
-TASK_DOCUMENTS, TASK_BYTES = 64, 1 << 20
+TASK_DOCUMENTS, TASK_BYTES = 256, 1 << 20
 _GROUP = "triplecast-parsing"
 
 
