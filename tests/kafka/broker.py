@@ -61,8 +61,11 @@ def fetch_jars(pom: Path = POM, name: str = "kafka-4.3.1", *settings: str) -> Pa
     cache.mkdir(parents=True, exist_ok=True)
     command = [maven, "-B", "-q", "-f", str(pom), COPY, "-DincludeScope=runtime", f"-DoutputDirectory={cache}"]
     command += settings
+    own = dict(os.environ)
+    if shutil.which("java") is not None:
+        own.pop("JAVA_HOME", None)  # it may be that of a Spark session of this process, a Java without what Maven needs
     try:
-        finished = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        finished = subprocess.run(command, capture_output=True, text=True, timeout=300, env=own)
     except subprocess.TimeoutExpired:
         return f"Maven did not fetch the jars of {name} in five minutes"
     if finished.returncode:

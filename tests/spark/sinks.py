@@ -42,7 +42,8 @@ def fill_with_a_break(spark: SparkSession, place: Path, form: str) -> int:
     for lost in (commits / str(last), commits / f".{last}.crc"):
         lost.unlink(missing_ok=True)
     _publish(folder, 40)
-    writer.trigger(availableNow=True).start().awaitTermination()
+    for _ in range(1 if READ_LIMITS else 2):  # PySpark 4.1 ends when the lost batch is made up for
+        writer.trigger(availableNow=True).start().awaitTermination()
     assert len(_batches(commits)) > last + 1
     with triplecast.Engine.open(folder) as engine:
         recorded = [each.id for each in engine.notifications()]

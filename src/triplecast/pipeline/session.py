@@ -25,7 +25,6 @@ from triplecast.pipeline.java import find_java_home
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 _LOGGING = """\
@@ -75,7 +74,7 @@ def session(
     before the session: who kills it makes the start fail at once. One session at a time in one Python process.
     """
     _import_pyspark()
-    from pyspark import SparkContext
+    from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
@@ -89,7 +88,8 @@ def session(
         else:
             environment, where = cluster_environment(home, scratch, master, os.environ), {"spark.master": master}
         stack.enter_context(variables(environment))
-        configuration = _configuration(scratch, where | dict(settings or {}))
+        chosen = {**SETTINGS, "spark.sql.warehouse.dir": f"{scratch}/warehouse", **where, **(settings or {})}
+        configuration = SparkConf(loadDefaults=False).setAppName("triplecast").setAll([*chosen.items()])
         with log.open("ab") as sink:
             jvm = start_jvm(configuration.getAll(), scratch, sink)
         try:
@@ -109,16 +109,6 @@ def session(
             yield SparkSession(context)
         finally:
             end_session(jvm)
-
-
-def _configuration(scratch: Path, settings: Mapping[str, str]) -> SparkConf:
-    from pyspark import SparkConf
-
-    configuration = SparkConf(loadDefaults=False)
-    configuration.setAppName("triplecast")
-    for name, value in {**SETTINGS, "spark.sql.warehouse.dir": f"{scratch}/warehouse", **settings}.items():
-        configuration.set(name, value)
-    return configuration
 
 
 def _on_this_machine(cores: int, scratch: Path) -> dict[str, str]:

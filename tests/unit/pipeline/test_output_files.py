@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="addresses need the extra [spark]")
 
 from tests.bucket import Bucket
-from tests.properties.output_kills import check_files, put_all, record, recorded, run, stored
+from tests.properties.output_kills import LARGE, check_files, put_all, record, recorded, run, stored
 from triplecast.engine import Engine
 from triplecast.errors import InputError, StorageFault
 from triplecast.journal import Journal
@@ -64,13 +64,13 @@ def test_what_was_planned_is_put_though_more_is_recorded(
     seen: list[dict[str, bytes]] = []
     for turn in range(3):
         with pytest.raises(StorageFault, match="no answer"):
-            put_all(tmp_path, bucket.address("out"))
+            put_all(tmp_path, bucket.address("out"), LARGE)
         seen.append(stored(bucket, "out"))
         record(tmp_path, 5, 100 * (turn + 1))
     assert [len(each) for each in seen] == [0, 1, 1]
     assert seen[1] == seen[2]
     monkeypatch.undo()
-    put_all(tmp_path, bucket.address("out"))
+    put_all(tmp_path, bucket.address("out"), LARGE)
     check_files(stored(bucket, "out"), recorded(tmp_path))
 
 
