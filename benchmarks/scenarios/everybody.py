@@ -99,9 +99,7 @@ def _target(subscribed: Subscribed, position: int, port: int) -> Target:
     )
 
 
-async def _tell_all(
-    clients: Clients, server: Server, streams: int, webhooks: int, got: Counter[bytes]
-) -> list[Figure]:
+async def _tell_all(clients: Clients, server: Server, streams: int, webhooks: int, got: Counter[bytes]) -> list[Figure]:
     readers = await open_readers(server.port, streams, "subscription=streamed")
     connection = await connect(clients.selector, server.port)
     began = time.perf_counter()
@@ -118,5 +116,11 @@ async def _tell_all(
     return [
         Figure("one match to everybody: acknowledged", *size, acknowledged - began, "s"),
         Figure("one match to everybody: the last stream", *size, last - began, "s"),
-        Figure("one match to everybody: all told", *size, told - began, "s", work={"webhooks/s": webhooks / (told - acknowledged)}),
+        Figure(
+            "one match to everybody: all told",
+            *size,
+            told - began,
+            "s",
+            work={"webhooks/s": webhooks / (told - acknowledged)},
+        ),
     ]
