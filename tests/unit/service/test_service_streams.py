@@ -262,7 +262,7 @@ def test_a_long_event_is_sent_as_its_reader_takes_it_whole_or_not_at_all(engine:
         state.stop()
         return connection
 
-    connection = asyncio.run(scene())
+    connection = asyncio.run(asyncio.wait_for(scene(), 30))
     told = [json.loads(each.data)["sequence"] for each in connection.seen if each.name]
     assert told == ([1] if moment == "is pruned meanwhile" else [1, 2, 3, 4, 5])
     assert connection.longest <= streams.BYTES_AT_ONCE
