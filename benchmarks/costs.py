@@ -30,9 +30,9 @@ def core_seconds_of(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICK
 
 
-def descendants() -> Iterator[int]:
-    """Living children of this process, and theirs."""
-    left = [os.getpid()]
+def descendants(process: int | None = None) -> Iterator[int]:
+    """Living children of a process, by default of this one, and theirs."""
+    left = [process or os.getpid()]
     while left:
         for task in Path(f"/proc/{left.pop()}/task").glob("*/children"):
             try:

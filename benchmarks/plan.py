@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks.figures import Figure
 from benchmarks.scenarios.dropping import measure_dropped
 from benchmarks.scenarios.everybody import measure_everybody
+from benchmarks.scenarios.executors import measure_executors
 from benchmarks.scenarios.following import measure_changed_line
 from benchmarks.scenarios.frontdoor import measure_front_door
 from benchmarks.scenarios.fulltext import measure_fulltext
@@ -65,7 +66,7 @@ DEFAULT_PARTS: tuple[str, ...] = (
 )
 DEFAULT_PARTS += ("fulltext", "taxonomy", "spark", "following", "dropped")
 """In the order of `plan_runs`."""
-PARTS = (*DEFAULT_PARTS, "partition", "service", "tenmillion", "shards")
+PARTS = (*DEFAULT_PARTS, "partition", "service", "tenmillion", "shards", "executors")
 """With those that run only where they are named: they take long."""
 QUICK_PARTS: tuple[str, ...] = ("scan", "templates", "realtail", "alerts", "same", "stars")
 QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "storing", "repository", "standing")
@@ -143,6 +144,7 @@ def _plan_whole(root: Path, large: bool) -> list[tuple[str, Run]]:
         ("service", partial(measure_everybody, *EVERYBODY)),
         ("tenmillion", partial(measure_ten_million, TEN_MILLION, PUBLICATIONS)),
         ("shards", partial(measure_shards, LARGE)),
+        ("executors", partial(measure_executors, "alerts", QUICK_SIZE, heavy=True)),
     ]
     return plan
 
@@ -180,6 +182,7 @@ def _plan_quick(root: Path) -> list[tuple[str, Run]]:
         ("service", partial(measure_everybody, *QUICK_EVERYBODY)),
         ("tenmillion", partial(measure_ten_million, 10 * QUICK_SIZE, QUICK_PUBLICATIONS, slice_size=QUICK_SIZE)),
         ("shards", partial(measure_shards, QUICK_SIZE)),
+        ("executors", partial(measure_executors, "alerts", QUICK_SIZE, heavy=True, seconds=8.0)),
     ]
     return plan
 

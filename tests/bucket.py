@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -18,6 +19,7 @@ class Bucket:
         import boto3
 
         self._host = f"{host}:{port}"
+        urlopen(Request(f"http://{self._host}/moto-api/reset", method="POST")).close()  # what an earlier server had
         resource: Any = boto3.resource("s3", endpoint_url=f"http://{self._host}", region_name="us-east-1")
         self.bucket = resource.create_bucket(Bucket="bucket")
 

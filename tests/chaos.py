@@ -69,7 +69,7 @@ from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OTHERS = ("local.", "kafka.", "taking.", "spark.", "sources.", "delivery.")
+OTHERS = ("local.", "kafka.", "output.", "snapshots.", "taking.", "spark.", "sources.", "delivery.")
 """Crash points that no run over an inbox comes to; their own tests kill there."""
 RUN_POINTS = tuple(point for point in crash_points.POINTS if not point.startswith(OTHERS))
 """Those that a run reaches."""
@@ -150,7 +150,7 @@ def run_in_turn(place: Workplace, prune: int = 0, snapshots: str | None = None) 
             IndexWriter(SegmentFolder(place.output / INDEX)),
             journal,
             lambda: outbox.progress,
-            lambda snapshot: moving.cover_snapshot(cutter.publish(snapshot)),
+            lambda snapshot: moving.cover((cut := cutter.publish(snapshot)).manifest, cut.covers),
             operators=lambda: called,
         )
         opened.callback(upkeep.close)

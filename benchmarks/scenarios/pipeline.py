@@ -13,7 +13,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -54,6 +54,8 @@ class Watch:
 
     seconds: float
     stop: threading.Event
+    warm_up: float = WARM_UP
+    kinds: Callable[[], dict[str, float]] = field(default_factory=lambda: kinds_of_processes)
     samples: list[Sample] = field(default_factory=list)
     cores: list[tuple[Sample, dict[str, float]]] = field(default_factory=list)
     """Seconds that each kind of process has had a core, at the first counted sample and at the last."""
@@ -65,8 +67,8 @@ class Watch:
         if progress.publications and (not self.samples or progress.publications > self.samples[-1].publications):
             self.samples.append(Sample(time.monotonic(), progress.publications, progress.matches))
             since = self.samples[-1].seconds - self.samples[0].seconds
-            if since > WARM_UP + self.seconds * len(self.cores) and len(self.cores) < 2:
-                self.cores.append((self.samples[-1], kinds_of_processes()))
+            if since > self.warm_up + self.seconds * len(self.cores) and len(self.cores) < 2:
+                self.cores.append((self.samples[-1], self.kinds()))
             if len(self.cores) == 2:
                 self.stop.set()
 
@@ -76,7 +78,7 @@ class Watch:
 
     def counted(self) -> list[Sample]:
         """After the warm-up."""
-        return [sample for sample in self.samples if sample.seconds >= self.samples[0].seconds + WARM_UP]
+        return [sample for sample in self.samples if sample.seconds >= self.samples[0].seconds + self.warm_up]
 
 
 def measure_pipeline(name: str, subscriptions: int, seconds: float, cores: int = CORES) -> Iterator[Figure]:
@@ -97,7 +99,7 @@ def _measure(name: str, subscriptions: int, seconds: float, cores: int) -> Itera
         texts, inbox = Path(folder) / "subscriptions.jsonl", Path(folder) / "inbox"
         inbox.mkdir()
         write_subscriptions(texts, workload.subscriptions)
-        feeder = threading.Thread(target=_feed, args=(inbox, contents, watch))
+        feeder = threading.Thread(target=feed, args=(inbox, contents, watch))
         feeder.start()
         try:
             run(Sources([texts], inbox), Path(folder) / "output", caller=Caller(watch.look, stop=stop), cores=cores)
@@ -180,11 +182,11 @@ def write_subscriptions(path: Path, texts: Sequence[str]) -> None:
             file.write(json.dumps({"id": f"s{number}", "language": "sparql", "text": text}) + "\n")
 
 
-def _feed(inbox: Path, contents: Sequence[str], watch: Watch) -> None:
+def feed(inbox: Path, contents: Sequence[str], watch: Watch, ahead: int = AHEAD) -> None:
     """Writes files until the watch stops; a file appears in the inbox as a whole."""
     written = 0
     for number in count():
-        while written - watch.matched > AHEAD:
+        while written - watch.matched > ahead:
             if watch.stop.wait(0.02):
                 return
         numbers = range(written, written + FILE_DOCUMENTS)

@@ -125,7 +125,9 @@ def _measure_puts(clients: Clients, server: Server, seconds: float) -> Iterator[
         "accepted PUT: 99th percentile", f"{10 * CONNECTIONS} connections", 0, over.p99, "ms", work=_work(over),
         target=at_most(2 * half.p99),
     )  # fmt: skip
-    yield Figure("PUT after overload: 99th percentile", size, 0, after.p99, "ms", _work(after), at_most(PUT_P99))
+    yield Figure(
+        "PUT after overload: 99th percentile", size, 0, after.p99, "ms", work=_work(after), target=at_most(PUT_P99)
+    )
     yield Figure("PUT after overload: none refused", size, 0, after.refused_at, "s", target=at_most(RECOVERY))
 
 

@@ -41,6 +41,8 @@ transaction.state.log.num.partitions=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
 auto.create.topics.enable=false
 log.initial.task.delay.ms=100
 log.retention.check.interval.ms=300
@@ -48,22 +50,23 @@ message.max.bytes=20000000
 """
 
 
-def fetch_jars() -> Path | str:
-    """The folder of the broker's jars, or why there is none."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triplecast" / "kafka-4.3.1"
+def fetch_jars(pom: Path = POM, name: str = "kafka-4.3.1", *settings: str) -> Path | str:
+    """The folder of the broker's jars, or of those that another file names, or why there is none."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triplecast" / name
     if (cache / "whole").exists():
         return cache
     maven = shutil.which("mvn")
     if maven is None:
-        return "Maven (mvn), which fetches Kafka's jars, is not installed"
+        return f"Maven (mvn), which fetches the jars of {name}, is not installed"
     cache.mkdir(parents=True, exist_ok=True)
-    command = [maven, "-B", "-q", "-f", str(POM), COPY, "-DincludeScope=runtime", f"-DoutputDirectory={cache}"]
+    command = [maven, "-B", "-q", "-f", str(pom), COPY, "-DincludeScope=runtime", f"-DoutputDirectory={cache}"]
+    command += settings
     try:
         finished = subprocess.run(command, capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired:
-        return "Maven did not fetch Kafka's jars in five minutes"
+        return f"Maven did not fetch the jars of {name} in five minutes"
     if finished.returncode:
-        return "Maven could not fetch Kafka's jars: no network, or no registry that has them"
+        return f"Maven could not fetch the jars of {name}: no network, or no registry that has them"
     (cache / "whole").touch()
     return cache
 

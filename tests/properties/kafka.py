@@ -2,9 +2,9 @@
 
 ``python -m tests.properties.kafka N`` goes N rounds; `TRIPLECAST_SEED` replays them. In a round, a process takes the
 records of a topic, matches them and sends the notifications to another, again and again, while this one publishes,
-kills it at a crash point or a random moment, and kills the broker now and then. In the end the topic of notifications
-must hold exactly what an engine tells of the same records, which read_committed readers see once, and each document's
-versions must be in order.
+kills it at a crash point or a random moment, and restarts the broker while it works or after it. In the end the topic
+of notifications must hold exactly what an engine tells of the same records, which read_committed readers see once, and
+each document's versions must be in order.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ Sent = tuple[str | None, bytes | None, Mapping[str, str]]
 
 CRASHES = tuple(point for point in POINTS if point.startswith(("kafka.", "journal.", "outbox.")))
 PARTITIONS = 2
+SILENCE = 300.0
+"""Seconds in which a turn ends, also where brokers restart."""
 QUERIES = {
     "numbers": "SELECT ?s ?n { ?s <http://e/number> ?n FILTER(?n > 3) }",
     "kinds": 'SELECT ?s { ?s <http://e/kind> "k1" }',
@@ -101,10 +103,16 @@ def play(broker: Broker, seed: int, folder: Path) -> Counter[str]:
             mine = [each for each in more if hash_of(str(each[0])) == partition]
             broker.send(documents, *mine, partition=partition)
         sent += more
-        killed[_kill(random_of, folder, kafka)] += 1
-        if random_of.random() < 0.3:
-            broker.restart(random_of.choice((signal.SIGKILL, signal.SIGTERM)))
-            killed["broker"] += 1
+        restarts = random_of.choice((None, None, "after", "while"))
+        sign = random_of.choice((signal.SIGKILL, signal.SIGTERM))
+        child, kind = _start(random_of, folder, kafka)
+        if restarts == "while":
+            time.sleep(random_of.uniform(0.5, 4))
+            broker.restart(sign)
+        killed[_end(child, kind)] += 1
+        if restarts == "after":
+            broker.restart(sign)
+        killed[f"broker by {sign.name} {restarts} a turn"] += restarts is not None
     turn(folder, kafka)
     check(broker, told, sent)
     return killed
@@ -114,23 +122,30 @@ def hash_of(graph: str) -> int:
     return sum(graph.encode()) % PARTITIONS
 
 
-def _kill(random_of: random.Random, folder: Path, kafka: Kafka) -> str:
+Child = subprocess.Popen[str]
+
+
+def _start(random_of: random.Random, folder: Path, kafka: Kafka) -> tuple[Child, float | str]:
+    """A turn in a process, and the crash point that is to kill it, or after how many seconds to do so."""
     command = [sys.executable, "-m", "tests.properties.kafka", "--turn", str(folder), kafka.brokers]
     command += [str(kafka.publications), str(kafka.notifications)]
-    environment, wait = dict(os.environ), None
-    if random_of.random() < 0.7:
-        point = random_of.choice(CRASHES)
-        environment["TRIPLECAST_CRASH"] = f"{point}:{random_of.randrange(1, 4)}"
-    else:
-        point, wait = "a moment", random_of.uniform(0.5, 4)
+    environment = dict(os.environ)
+    kind = random_of.choice(CRASHES) if random_of.random() < 0.7 else random_of.uniform(0.5, 4)
+    if isinstance(kind, str):
+        environment["TRIPLECAST_CRASH"] = f"{kind}:{random_of.randrange(1, 4)}"
     child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return child, kind
+
+
+def _end(child: Child, kind: float | str) -> str:
     try:
-        _, errors = child.communicate(timeout=wait)
+        _, errors = child.communicate(timeout=kind if isinstance(kind, float) else SILENCE)
     except subprocess.TimeoutExpired:
+        assert isinstance(kind, float), f"a turn stood still for {SILENCE:.0f} s"
         child.kill()
         _, errors = child.communicate()
     assert child.returncode in (0, -signal.SIGKILL), errors
-    return point if child.returncode else "nobody"
+    return ("a moment" if isinstance(kind, float) else kind) if child.returncode else "nobody"
 
 
 def check(broker: Broker, topic: str, sent: list[Sent]) -> None:

@@ -72,10 +72,13 @@ def _registered(client: Client, wanted: Mapping[str, Any], lease: Any) -> dict[s
 def _refusal(error: ServiceRefused, text: str) -> dict[str, object]:
     problem = error.problem
     line, column, what = problem.get("line"), problem.get("column"), str(problem.get("detail") or error.what)
+    hint = error.mend
     if error.status == 400 and line is not None and column is not None:
+        advice, wanted, names = hint.rpartition("expected: ") if "expected: " in hint else (hint, "", "")
+        what, hint = "; ".join(filter(None, (what, advice.removesuffix("; ")))), wanted + names
         shown = text.split("\n")[line - 1 : line]
         what = str(QuerySyntaxError(what, line, column, (), "".join(shown)))
-    return {"error": what, "hint": error.mend, "line": line, "column": column}
+    return {"error": what, "hint": hint, "line": line, "column": column}
 
 
 def _unsubscribe(client: Client, request: Mapping[str, Any]) -> dict[str, object]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from triplecast.cli.inputs import add_cutting, add_taxonomy, is_new_journal
 from triplecast.cli.operators import add_operators, add_schedule, say_faults
-from triplecast.cli.partition import PARTITIONS, add_cluster
+from triplecast.cli.partition import add_cluster
 from triplecast.cli.terminal import (
     Exit,
     StatusLine,
@@ -25,7 +25,6 @@ from triplecast.cli.terminal import (
 )
 from triplecast.errors import InputError
 from triplecast.model.extras import how_to_install
-from triplecast.model.operators import SCHEDULE
 from triplecast.model.publication import Reject
 from triplecast.model.subscription import BROAD_PER_OWNER
 
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     from triplecast.pipeline.report import Notice, Progress, Summary
     from triplecast.pipeline.run import Sources
 
+SETTINGS = ("broad_per_owner", "schedule", "master", "partition", "shards", "snapshots", "folder")
+"""Options that are settings of `pipeline.run.run`."""
 RATED = 100
 """Fewest publications for which a rate is printed."""
 
@@ -66,7 +67,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--kafka-settings", metavar="FILE", type=Path, help="read name=value settings of librdkafka from this file"
     )
     parser.add_argument(
-        "--output", metavar="DIR", type=Path, required=True, help="keep journal, index and outbox in this folder"
+        "--output",
+        metavar="DIR",
+        required=True,
+        help="keep journal, index and outbox in this folder, or put notifications at this address, as s3://BUCKET/PREFIX",
+    )
+    parser.add_argument(
+        "--folder", metavar="DIR", type=Path, help="keep journal, index and outbox here, where --output is an address"
     )
     parser.add_argument("--once", action="store_true", help="end when all documents that are there are matched")
     add_cutting(parser)
@@ -86,24 +93,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.inbox is not None and arguments.output.resolve() == Path(arguments.inbox).resolve():
-        raise InputError(f"inbox and output are one folder, {arguments.inbox}", "name another one with --output")
-    is_new_journal(arguments.output)
+    from triplecast.pipeline.output_files import choose_folder
+
+    is_new_journal(choose_folder(arguments.output, arguments.folder, arguments.inbox))
     say_faults()
     taxonomy = arguments.taxonomy, arguments.broader
     what = arguments.subscriptions, arguments.inbox, arguments.dataset, *taxonomy, arguments.split
     sources = read_from(*what, read_kafka(arguments))
-    summary = run_pipeline(
-        sources,
-        arguments.output,
-        arguments.once,
-        arguments.broad_per_owner,
-        arguments.schedule,
-        arguments.master,
-        arguments.partition,
-        arguments.shards,
-        arguments.snapshots,
-    )
+    settings = {name: getattr(arguments, name) for name in SETTINGS}
+    summary = run_pipeline(sources, arguments.output, arguments.once, **settings)
     if arguments.json:
         print_json(summary_row(summary))
     else:
@@ -138,18 +136,9 @@ def need_spark(instead: str) -> None:
         raise InputError("the pipeline needs PySpark", f"{how_to_install('spark')}; {instead}")
 
 
-def run_pipeline(
-    sources: Sources,
-    output: Path,
-    once: bool,
-    broad_per_owner: int = BROAD_PER_OWNER,
-    schedule: str = SCHEDULE,
-    master: str | None = None,
-    partition: str = PARTITIONS[0],
-    shards: int = 1,
-    snapshots: str | None = None,
-) -> Summary:
-    """Run until done or interrupted; SIGINT and SIGTERM end the run in order."""
+def run_pipeline(sources: Sources, output: Path | str, once: bool, **settings: Any) -> Summary:
+    """Run until done or interrupted; SIGINT and SIGTERM end the run in order. `settings` are those of
+    `pipeline.run.run`."""
     from triplecast.pipeline.report import Caller
     from triplecast.pipeline.run import run as run_on_spark
 
@@ -169,18 +158,7 @@ def run_pipeline(
         progress.clear()
         say(describe_notice(notice))
 
-    summary = run_on_spark(
-        sources,
-        output,
-        once,
-        Caller(show, report, stop),
-        broad_per_owner=broad_per_owner,
-        schedule=schedule,
-        master=master,
-        partition=partition,
-        shards=shards,
-        snapshots=snapshots,
-    )
+    summary = run_on_spark(sources, output, once, Caller(show, report, stop), **settings)
     progress.clear()
     return summary
 

@@ -168,7 +168,7 @@ def _import(sources: SourceList, arguments: argparse.Namespace) -> int:
         except InputError as error:
             raise InputError(f"{printable_name(name)}: {error.what}", error.hint) from error
         for fault in outline.faults:
-            say(f"{printable_name(name)}: {fault}")
+            say(f"{printable_name(name)}: {printable_name(fault)}")
         there = {source.url for source in sources.sources()}
         found = [(each.url, each.url not in there) for each in outline.sources]
         _say_added(found if arguments.dry_run else sources.add(outline.sources, _now()), arguments.json)
@@ -193,10 +193,8 @@ def _provenance(sources: SourceList, arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json(each._asdict())
         else:
-            validators = f"  {each.etag or each.last_modified}".rstrip()
-            print_text(
-                f"{each.graph} v{each.version}  from {each.source}  at {each.address}  {each.fetched_at}{validators}"
-            )
+            parts = (f"{each.graph} v{each.version}", f"from {each.source}", f"at {each.address}", each.fetched_at)
+            print_text("  ".join(map(printable_name, filter(None, (*parts, each.etag or each.last_modified)))))
     if not found:
         say(f"no source has brought {', '.join(arguments.what)}")
     return Exit.DONE if found else Exit.NOTHING
@@ -280,7 +278,7 @@ def _print(polled: Polled, as_json: bool) -> None:
         found = (("new", polled.new), ("edited", polled.edited), ("removed", polled.removed), ("held", polled.withheld))
         counts = ", ".join(f"{count} {name}" for name, count in found if count) or "nothing new"
         outcome = "failed" if polled.failed else counts
-        error = f"  {polled.error}" if polled.error else ""
+        error = f"  {printable_name(polled.error)}" if polled.error else ""
         print_text(f"{polled.url}  {outcome}  next check {_shown(polled.next_check)}{error}")
     sys.stdout.flush()
 
@@ -301,7 +299,7 @@ def _line_of(source: KnownSource) -> str:
     parts.append(f"moved to {source.location}" if source.location != source.url else "")
     parts.append(f"{count_of(source.failures, 'failure')} in a row" if source.failures else "")
     parts.append(f"{source.withheld} held" if source.withheld else "")
-    return "  ".join(part for part in (*parts, source.error) if part)
+    return "  ".join(printable_name(part) for part in (*parts, source.error) if part)
 
 
 def _shown(at: int) -> str | None:

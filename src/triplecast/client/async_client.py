@@ -78,11 +78,7 @@ class AsyncClient:
         return await self._ask(calls.query(text, calls.remote_answer))
 
     async def notifications(
-        self,
-        since: str | int = 0,
-        subscription: str | None = None,
-        owner: str | None = None,
-        ticket: str | None = None,
+        self, since: str | int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
     ) -> AsyncIterator[RemoteNotification]:
         place, has_more, reading = str(since), True, Reading(subscription, owner, ticket)
         while has_more:
@@ -92,11 +88,7 @@ class AsyncClient:
             place, has_more = page.cursor, page.has_more
 
     async def undecided(
-        self,
-        after: int = 0,
-        subscription: str | None = None,
-        owner: str | None = None,
-        ticket: str | None = None,
+        self, after: int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
     ) -> AsyncIterator[dict[str, Any]]:
         async for row in self._rows(Reading(subscription, owner, ticket).undecided, after):
             yield row
@@ -109,11 +101,7 @@ class AsyncClient:
         return await self._ask(calls.status())
 
     async def follow(
-        self,
-        since: str | int = 0,
-        subscription: str | None = None,
-        owner: str | None = None,
-        ticket: str | None = None,
+        self, since: str | int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
     ) -> AsyncIterator[RemoteNotification]:
         follower = Follower(since, Reading(subscription, owner, ticket))
         while True:

@@ -85,22 +85,14 @@ class Client:
         return self._ask(calls.query(text, calls.remote_answer))
 
     def notifications(
-        self,
-        since: str | int = 0,
-        subscription: str | None = None,
-        owner: str | None = None,
-        ticket: str | None = None,
+        self, since: str | int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
     ) -> Iterator[RemoteNotification]:
         """The notifications beyond `since` (a sequence, a cursor or a time), page by page to the last."""
         for page in self.pages(since, subscription, owner, ticket):
             yield from page.notifications
 
     def pages(
-        self,
-        since: str | int = 0,
-        subscription: str | None = None,
-        owner: str | None = None,
-        ticket: str | None = None,
+        self, since: str | int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
     ) -> Iterator[RemotePage]:
         """The same by pages, of which the last may be empty, each with the cursor to go on from."""
         place, has_more = str(since), True
@@ -110,21 +102,13 @@ class Client:
             place, has_more = page.cursor, page.has_more
 
     def page(
-        self,
-        since: str | int = 0,
-        subscription: str | None = None,
-        owner: str | None = None,
-        ticket: str | None = None,
+        self, since: str | int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
     ) -> RemotePage:
         """The first page of them, and where the next one begins; since ``now`` it is empty."""
         return self._ask(Reading(subscription, owner, ticket).page(str(since)))
 
     def undecided(
-        self,
-        after: int = 0,
-        subscription: str | None = None,
-        owner: str | None = None,
-        ticket: str | None = None,
+        self, after: int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
     ) -> Iterator[dict[str, Any]]:
         """The pairs that could not be decided at journal positions beyond `after`, as JSON has them."""
         return self._rows(Reading(subscription, owner, ticket).undecided, after)
@@ -138,11 +122,7 @@ class Client:
         return self._ask(calls.status())
 
     def follow(
-        self,
-        since: str | int = 0,
-        subscription: str | None = None,
-        owner: str | None = None,
-        ticket: str | None = None,
+        self, since: str | int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
     ) -> Iterator[RemoteNotification]:
         """The same, and then each one as it is recorded, for ever: it connects again and goes on where it was, also
         after a restart of the service. Raises `HistoryPruned` where some are gone that were not read, and `InputError`

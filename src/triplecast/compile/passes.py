@@ -190,12 +190,4 @@ def number_terms(draft: PlanDraft) -> PlanDraft:
     return replace(draft, plan=plan)
 
 
-PASSES = (
-    refuse_unmatchable,
-    find_texts,
-    split_cases,
-    combine_cases,
-    find_necessary,
-    limit_comparisons,
-    number_terms,
-)
+PASSES = (refuse_unmatchable, find_texts, split_cases, combine_cases, find_necessary, limit_comparisons, number_terms)

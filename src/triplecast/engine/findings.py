@@ -143,12 +143,7 @@ class _Matches:
     """The matches of one batch, in its order."""
 
     def __init__(
-        self,
-        names: Names,
-        matched: OutboxBatch,
-        store: _Store,
-        subscriptions: Subscriptions,
-        operators: OperatorSet,
+        self, names: Names, matched: OutboxBatch, store: _Store, subscriptions: Subscriptions, operators: OperatorSet
     ) -> None:
         self._names = names
         self._columns = (matched.position, matched.registration, matched.change, matched.sheet)

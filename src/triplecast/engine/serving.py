@@ -18,7 +18,7 @@ from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.journal import Clock, Journal, JournalFile, read_clock, time_text
 from triplecast.model.operators import NO_OPERATORS
 from triplecast.model.publication import Publication
-from triplecast.model.subscription import API
+from triplecast.model.subscription import API, Registration
 from triplecast.outbox import Definitions, Outbox, OutboxReader
 from triplecast.outbox.commits import CommitSignal
 from triplecast.registry.listing import LiveSubscription, Page, read_page
@@ -157,10 +157,14 @@ class Serving:
             condition(self.state(graph))
             return remove(graph)
 
-    def subscription(self, id: str, ticket: str | None) -> LiveSubscription:
-        """A live subscription. Raises `InputError` where there is none, or a ticket that is given is another's."""
+    def registration(self, id: str, ticket: str | None) -> Registration:
+        """A live one. Raises `InputError` where there is none, or a ticket that is given is another's."""
         with self._opened.locked(id=id):
-            return self._registry.listed(API, id, ticket)
+            return self._registry.own(API, id, ticket)
+
+    def listed(self, found: Registration) -> LiveSubscription:
+        with self._opened.locked():
+            return self._registry.listed(found)
 
     def page(self, after: int, limit: int, owner: str | None) -> Page:
         """At most `limit` live subscriptions beyond registration `after`, of an owner if one is given."""
@@ -184,30 +188,32 @@ class Serving:
         self._opened.check()
         return self._journal if self.folder is None else JournalFile.read_only(self.folder)
 
-    def feed_key(self, found: LiveSubscription) -> str:
+    def feed_key(self, found: Registration) -> str:
         """The secret that reads the feed of a subscription and opens nothing else: of its ticket's hash, which the
         folder has, and of how often it was revoked."""
-        revoked = self._journal.settings().get(_revoked(found.registration), "0")
+        revoked = self._journal.settings().get(_revoked(found.id), "0")
         return self._derived(found, f"feed {revoked}")
 
-    def feed_name(self, found: LiveSubscription) -> str:
+    def feed_name(self, found: Registration) -> str:
         """What names the feed for ever, and is no secret."""
         return self._derived(found, "name of the feed")
 
-    def subscribed_at(self, found: LiveSubscription) -> str:
-        return self._journal.written_at(found.registration)
+    def subscribed_at(self, found: Registration) -> str:
+        return self._journal.written_at(found.id)
 
-    def _derived(self, found: LiveSubscription, purpose: str) -> str:
+    def _derived(self, found: Registration, purpose: str) -> str:
         """Raises `InputError` for a subscription without a ticket."""
-        hashed = self._journal.ticket_hash(found.registration)
+        hashed = self._journal.ticket_hash(found.id)
         if not hashed:
-            raise InputError(f"subscription {found.id!r} has no ticket", "read its notifications with a token")
+            raise InputError(
+                f"subscription {found.subscription.name!r} has no ticket", "read its notifications with a token"
+            )
         return base64.urlsafe_b64encode(hmac.digest(hashed, purpose.encode(), "sha256")[:24]).decode()
 
-    def revoke_feed(self, found: LiveSubscription) -> None:
+    def revoke_feed(self, found: Registration) -> None:
         """From now on its feed has another secret."""
         with self._opened.locked():
-            name = _revoked(found.registration)
+            name = _revoked(found.id)
             self._journal.set_setting(name, str(int(self._journal.settings().get(name, "0")) + 1))
 
     def _definitions(self) -> Definitions:

@@ -165,12 +165,7 @@ class _Decomposition:
         yield from self._parts
 
     def _fold(
-        self,
-        node: str,
-        joins: list[_Join],
-        of_node: dict[str, RulePart],
-        kinds: Mapping[str, str],
-        met: set[str],
+        self, node: str, joins: list[_Join], of_node: dict[str, RulePart], kinds: Mapping[str, str], met: set[str]
     ) -> None:
         """Join a node with all that lead on from it, each folded before."""
         met.add(node)

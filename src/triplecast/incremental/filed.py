@@ -257,12 +257,7 @@ class FiledQueries:
                 found.events[event].unsure.add(key)
 
     def _around(
-        self,
-        nodes: Mapping[_GroupNode, set[int]],
-        touched: I64,
-        concerned: I64,
-        store: Store,
-        found: _FoundTogether,
+        self, nodes: Mapping[_GroupNode, set[int]], touched: I64, concerned: I64, store: Store, found: _FoundTogether
     ) -> I64 | None:
         """The subjects of all solutions that may change of queries that the index decides; None for too many of several
         events."""

@@ -100,12 +100,7 @@ def build_tables(members: MemberArrays, anchor: Anchor) -> Tables:
         key_masks=np.unique(masks[key_terms[:, 0] != -2]),
         anchor_offsets=_count_offsets(structures.first_key, len(key_terms)),
         next_keys=np.full_like(structures.next_keys, NO_KEYS) if anchor.unfiltered else structures.next_keys,
-        structures=pack(
-            structures.offsets,
-            np.append(structures.shape, -1),
-            plain_offsets,
-            conditional.group_offsets,
-        ),
+        structures=pack(structures.offsets, np.append(structures.shape, -1), plain_offsets, conditional.group_offsets),
         structure_keys=structures.keys,
         plain=plain,
         groups=conditional.groups,

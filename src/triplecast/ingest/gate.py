@@ -55,12 +55,7 @@ _TEXT_TOKEN = re.compile(
 _JSON_TOKEN = re.compile(rb"\"(?:[^\"\\]++|\\.)*+(?:\"|\Z)|[\[\]{}]", re.DOTALL)
 _MOST_MEMBERS = 100
 """Of a gzip, those that are unpacked."""
-_COMPRESSED = (
-    (b"\x1f\x8b", "gzip"),
-    (b"PK\x03\x04", "zip"),
-    (b"\xfd7zXZ\0", "xz"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-)
+_COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "zip"), (b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"))
 _STARTS = tuple(start for start, _ in _COMPRESSED)
 _OPEN = frozenset((b"[", b"(", b"{", b"<<"))
 _CLOSE = frozenset((b"]", b")", b"}", b">>"))

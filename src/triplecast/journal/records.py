@@ -133,12 +133,7 @@ class Records:
         return [event for event in found if isinstance(event, Publication)]
 
     def _take(
-        self,
-        statement: str,
-        values: Sequence[object],
-        limit: int | None,
-        most_bytes: int | None,
-        kinds: Container[int],
+        self, statement: str, values: Sequence[object], limit: int | None, most_bytes: int | None, kinds: Container[int]
     ) -> tuple[list[Event], int, int | None]:
         """Return the events of `kinds` among the rows of a statement, up to either bound; how many rows were read; and
         the position at which a bound was reached."""

@@ -30,7 +30,8 @@ _OURS = frozenset(
 """Settings on which it depends that nothing is lost or repeated."""
 
 _Answer = TypeVar("_Answer")
-_MUTE = {"log_level": 0}
+_MUTE = {"log_level": 0, "log.queue": True}
+"""Errors come back from calls; what the client would print all the same stays in a queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def make_consumer(kafka: Kafka, group: str, on_error: Callable[[Any], None], **m
     return _client("Consumer", settings | more)
 
 
-def make_producer(kafka: Kafka, name: str) -> Any:
+def make_producer(kafka: Kafka, name: str, on_error: Callable[[Any], None]) -> Any:
     """A producer of transactions; a later one of this name ends them. Raises InputError as `make_consumer` does."""
     settings = {
         "linger.ms": 5,
@@ -126,7 +127,7 @@ def make_producer(kafka: Kafka, name: str) -> Any:
         **_MUTE,
         "bootstrap.servers": kafka.brokers,
         "transactional.id": name,
-        "error_cb": lambda error: None,  # what it does not mend by itself, the next call raises
+        "error_cb": on_error,  # what it does not mend by itself, the next call raises
     }
     return _client("Producer", settings)
 

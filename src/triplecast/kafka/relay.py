@@ -4,16 +4,20 @@ With the notifications of a transaction goes the sequence reached, as the offset
 their topic. So a relay that is killed anywhere goes on behind the last committed transaction, and a reader of committed
 records sees each notification once. Where Kafka has forgotten the sequence, or the outbox was made anew, the ids that
 the topic holds are read, and left out.
+
+A relay that has lost a broker begins again: it aborts what restarts have left open, and sends what the topic lacks
+(decision 33).
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
 from hashlib import blake2b
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -46,6 +50,9 @@ NOTED_SECONDS = 60.0
 KNOWN_IDS = 10_000_000
 """Most ids of a topic that are held in memory."""
 _AGAIN_SECONDS = 1.0
+_LEFT_OPEN_SECONDS = 2.0
+"""After which nobody is taken to end a transaction."""
+_LAST_RECORDS = 100
 _SECONDS = 10.0
 """For an answer while the run works, so that it ends soon after it is to."""
 
@@ -79,7 +86,7 @@ class Relay:
         self._known: set[bytes] = set()
         """Digests of ids that the topic holds, where they may be sent again."""
         self._noted_at = time.monotonic()
-        self._failing = False
+        self._failing = self._lost_broker = False
 
     def close(self) -> None:
         """End without waiting: a transaction that is open is aborted by the next relay, or by its timeout."""
@@ -98,7 +105,9 @@ class Relay:
         same folder, or of a copy, has taken over; StorageFault for an outbox older than what was sent.
         """
         try:
-            if self._producer is None:
+            if self._producer is not None:
+                self._producer.poll(0)  # for its callbacks
+            if self._producer is None or self._lost_broker:
                 self._open()
             sent = self._send()
         except self._client.KafkaException as error:
@@ -127,15 +136,64 @@ class Relay:
         self._failing = True
 
     def _open(self) -> None:
-        producer = make_producer(self._kafka, f"{self._group}-{self._topic}")
-        producer.init_transactions(_SECONDS)  # ends the transaction of a relay that was killed
-        committed = self._consumer.committed([self._client.TopicPartition(self._topic, 0)], _SECONDS)[0]
+        self._producer = self._lines = None
+        producer = self._begin()
+        if (lost := self._cover_open(producer)) is not None:
+            producer = self._begin()
+            self._report(f"Kafka: a transaction of {self._topic} was left open: what was in it is sent again")
+        committed = self._ask_place()
         told = Cursor.of(committed.metadata) if committed.offset >= 0 and ":" in (committed.metadata or "") else None
-        self._reached = self._find_place(told if isinstance(told, Cursor) else None)
-        self._producer = producer
+        self._reached = self._find_place(told if isinstance(told, Cursor) else None, lost)
+        producer.poll(0)
+        self._producer, self._lost_broker = producer, False
 
-    def _find_place(self, told: Cursor | None) -> int:
-        """The sequence after which notifications are sent."""
+    def _begin(self) -> Any:
+        """A producer, when the transaction of the one before has ended everywhere: aborted, unless it was committed."""
+        producer = make_producer(self._kafka, f"{self._group}-{self._topic}", self._note_lost)
+        producer.init_transactions(_SECONDS)
+        return producer
+
+    def _note_lost(self, error: Any) -> None:
+        """Called by the client for a connection that it has lost."""
+        self._lost_broker = True
+
+    def _cover_open(self, producer: Any) -> int | None:
+        """Begin a transaction, to be aborted, in all partitions in which brokers have left one open; return the
+        sequence before its first notification. None where none is."""
+        level = {"isolation.level": "read_uncommitted"}
+        with closing(make_consumer(self._kafka, self._group, lambda error: None, **level)) as every:
+            left, until = self._find_open(every), time.monotonic() + _LEFT_OPEN_SECONDS
+            while left and time.monotonic() < until:
+                time.sleep(0.1)
+                left = dict(left.items() & self._find_open(every).items())
+            if not left:
+                with suppress(self._client.KafkaException):  # as while a transaction that has it is open
+                    self._ask_place()
+                    return None
+            sequences = [each for each in map(_sequence_of, self._read(every, left)) if each]
+        producer.begin_transaction()
+        for partition in left:
+            producer.produce(self._topic, b"", b"", partition)
+        self._send_place(producer, 0, "")
+        if producer.flush(_SECONDS):
+            raise self._timed_out(f"{self._topic} takes no records")
+        return min(sequences, default=self._outbox.state.sequence + 1) - 1
+
+    def _find_open(self, every: Any) -> dict[int, int]:
+        """The partitions in which a transaction is open, and the offset before which all have ended; `every` is a
+        consumer of all records."""
+        parts = {p: self._client.TopicPartition(self._topic, p) for p in range(self._partitions)}
+        ended = {p: self._consumer.get_watermark_offsets(at, _SECONDS)[1] for p, at in parts.items()}
+        return {p: at for p, at in ended.items() if at < every.get_watermark_offsets(parts[p], _SECONDS)[1]}
+
+    def _ask_place(self) -> Any:
+        return self._consumer.committed([self._client.TopicPartition(self._topic, 0)], _SECONDS)[0]
+
+    def _timed_out(self, text: str) -> Any:
+        return self._client.KafkaException(self._client.KafkaError(self._client.KafkaError._TIMED_OUT, text))
+
+    def _find_place(self, told: Cursor | None, lost: int | None) -> int:
+        """The sequence after which notifications are sent: what Kafka was told, or before it, what was lost."""
         self._known.clear()
         state = self._outbox.state
         if told is not None and told.epoch == state.epoch:
@@ -147,28 +205,48 @@ class Relay:
                     "restore the newest copy, or delete the offsets of its group in Kafka: then what the topic lacks "
                     "is sent",
                 )
-            return told.sequence
+            last = map(_sequence_of, self._read_last(_LAST_RECORDS))
+            if lost is not None or any(sequence > told.sequence for sequence in last):  # some of it was committed
+                self._known = self._read_ids()
+            return told.sequence if lost is None else min(told.sequence, lost)
+        self._known = self._read_ids()
+        if lost is not None or self._reached:
+            return 0
         noted = Cursor.of(self._journal.settings().get(SENT + self._topic, "0:0"))
         assert isinstance(noted, Cursor)
-        self._known = self._read_ids()
         return noted.sequence if noted.epoch == state.epoch and noted.sequence <= state.sequence else 0
 
     def _read_ids(self) -> set[bytes]:
         """Digests of the ids that the topic holds."""
         found: set[bytes] = set()
-        left = {}
+        for message in self._read_last():
+            found.add(_digest(message.key() or b""))
+            if len(found) > KNOWN_IDS:
+                raise InputError(
+                    f"Kafka does not know how far {self._topic} has come, and it holds more than {KNOWN_IDS} ids",
+                    f"name another topic, or set the offset of group {self._group} in its partition 0 to the last "
+                    "sequence that it holds",
+                )
+        return found
+
+    def _read_last(self, most: int | None = None) -> Iterator[Any]:
+        """The committed records of the topic, of each partition those at so many last offsets."""
+        starts = {}
         for partition in range(self._partitions):
             at = self._client.TopicPartition(self._topic, partition)
             low, high = self._consumer.get_watermark_offsets(at, PATIENCE)
-            if low < high:
-                left[partition] = low
-        self._consumer.assign([self._client.TopicPartition(self._topic, p, low) for p, low in left.items()])
-        silent = time.monotonic()
+            starts[partition] = low if most is None else max(low, high - most)
+        return self._read(self._consumer, starts)
+
+    def _read(self, consumer: Any, starts: Mapping[int, int]) -> Iterator[Any]:
+        """The records of partitions, from an offset to the end."""
+        left, silent = dict(starts), time.monotonic()
+        consumer.assign([self._client.TopicPartition(self._topic, p, at) for p, at in left.items()])
         while left:
-            for message in self._consumer.consume(1_000, 0.2):
+            for message in consumer.consume(1_000, 0.2):
                 error = message.error()
                 if error is None:
-                    found.add(_digest(message.key() or b""))
+                    yield message
                 elif error.code() == self._client.KafkaError._PARTITION_EOF:
                     left.pop(message.partition(), None)
                 else:
@@ -176,14 +254,7 @@ class Relay:
                 silent = time.monotonic()
             if time.monotonic() - silent > PATIENCE:
                 raise InputError(f"the topic {self._topic} cannot be read to its end", "see whether its brokers run")
-            if len(found) > KNOWN_IDS:
-                raise InputError(
-                    f"Kafka has forgotten how far {self._topic} has come, and it holds more than {KNOWN_IDS} ids",
-                    f"name another topic, or set the offset of group {self._group} in its partition 0 to the last "
-                    "sequence that it holds",
-                )
-        self._consumer.unassign()
-        return found
+        consumer.unassign()
 
     def _send(self) -> bool:
         state = self._outbox.state
@@ -207,8 +278,7 @@ class Relay:
         producer.begin_transaction()
         for line in due:
             self._produce(line, note_delivery)
-        at = self._client.TopicPartition(self._topic, 0, reached, str(Cursor(state.epoch, reached)))
-        producer.send_offsets_to_transaction([at], self._consumer.consumer_group_metadata(), _SECONDS)
+        self._send_place(producer, reached, str(Cursor(state.epoch, reached)))
         reach("kafka.sending")
         producer.commit_transaction(_SECONDS)
         reach("kafka.sent")
@@ -218,6 +288,24 @@ class Relay:
         if time.monotonic() - self._noted_at > NOTED_SECONDS:
             self._note()
         return True
+
+    def _send_place(self, producer: Any, reached: int, cursor: str) -> None:
+        """librdkafka may wait for ever for a group's coordinator that has gone (its issues 5456 and 5511). Then the
+        producer is used no more: the next one of its name fences it."""
+        at = [self._client.TopicPartition(self._topic, 0, reached, cursor)]
+        group, outcome = self._consumer.consumer_group_metadata(), list[Exception | None]()
+
+        def send() -> None:
+            try:
+                outcome.append(producer.send_offsets_to_transaction(at, group, _SECONDS))
+            except self._client.KafkaException as error:
+                outcome.append(error)
+
+        thread = Thread(target=send, name="triplecast-kafka", daemon=True)
+        thread.start()
+        thread.join(1.5 * _SECONDS)
+        if (error := outcome[0] if outcome else self._timed_out("the group's coordinator does not answer")) is not None:
+            raise error
 
     def _produce(self, line: OutgoingLine, note_delivery: Callable[[Any, Any], None]) -> None:
         headers = [("content-type", b"application/json")]
@@ -270,6 +358,14 @@ class Relay:
 def _line(text: str) -> OutgoingLine:
     row = json.loads(text)
     return OutgoingLine(row["sequence"], row["id"], row["registration"], row["publication"], text)
+
+
+def _sequence_of(message: Any) -> int:
+    """A notification's; 0 for another's record, or one that was sent to abort it."""
+    try:
+        return int(json.loads(message.value())["sequence"])
+    except (ValueError, LookupError, TypeError):
+        return 0
 
 
 def _digest(id: bytes) -> bytes:

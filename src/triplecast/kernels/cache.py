@@ -55,7 +55,8 @@ def choose_folder(name: str, environment: Mapping[str, str], home: Path, tempora
 
 
 def _is_usable(folder: Path, open_to_all: Path) -> bool:
-    """Make `folder`; true if a file can be made in it and no other user can write to it.
+    """Make `folder`; true if a file can be made in it and no other user can write to it. Of an installation that is
+    read only, it is enough that kernels were compiled in it.
 
     Below `open_to_all`, where anyone may have made the parent before us, the parent has to be ours alone as well.
     """
@@ -65,12 +66,15 @@ def _is_usable(folder: Path, open_to_all: Path) -> bool:
         private = (folder, folder.parent) if folder.parent.parent == open_to_all else (folder,)
         for path in private:
             status = path.lstat()
-            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+            if hasattr(os, "getuid") and (status.st_uid not in (0, os.getuid()) or status.st_mode & 0o022):
                 return False
+    except OSError:
+        return False
+    try:
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError:
-        return False
+        return any(folder.glob("*.compiled"))
 
 
 def _user_number() -> int:

@@ -58,7 +58,8 @@ def count_items(index: Index) -> I64:
 @njit
 def find_containers(index: Index, items: Items, first_item: I64, closed: U8, synthetic: U8) -> tuple[I32, I64]:
     """Find an item that contains each: ([M] the first found of another item, -1 without one; structures touched, pairs
-    of structures and of items compared).
+    of structures and of items compared). Of items that contain each other only a later one has an earlier one, so that
+    the first leads to what is wider.
 
     `items` and `first_item` are `unfold`'s and `count_items`'; only items of structures that are `closed` are looked
     for. No variable stands for a `synthetic` constant at a predicate's place: publications have no triples of them.
@@ -154,13 +155,13 @@ def _find_one(
 ) -> int:
     """Find a container of one item among those of structures that it has a mapping of: one without conditions if there
     is one."""
+    tries = 0
     for other in candidates:
         general = first_item[other]
-        if general == item:
-            general += 1
-        if general < first_item[other + 1] and items.atom_offsets[general] == items.atom_offsets[general + 1]:
+        if general == item or items.atom_offsets[general] < items.atom_offsets[general + 1]:
+            continue
+        if general < item or not _maps(items, item, general, synthetic, True, bound, state):
             return int(general)
-    tries = 0
     for other in candidates:
         for general in range(first_item[other], first_item[other + 1]):
             if general == item or items.atom_offsets[general] == items.atom_offsets[general + 1]:
@@ -169,7 +170,9 @@ def _find_one(
             if tries > TRIES_LIMIT:
                 return -1
             counts[2] += 1
-            if _maps(items, general, item, synthetic, True, bound, state):
+            if _maps(items, general, item, synthetic, True, bound, state) and (
+                general < item or not _maps(items, item, general, synthetic, True, bound, state)
+            ):
                 return int(general)
     return -1
 

@@ -72,12 +72,7 @@ def match_segment(
 
 
 def _add_rows(
-    read: EncodedBatch,
-    matched: MatchedRuns,
-    sheets: Sheets,
-    scratch: Scratch,
-    validity: Validity,
-    batch: BatchMatches,
+    read: EncodedBatch, matched: MatchedRuns, sheets: Sheets, scratch: Scratch, validity: Validity, batch: BatchMatches
 ) -> bool:
     """Add what was found where each pair matches by its own sheet, and there is room; whether that is so."""
     if len(matched.exhausted) or read.too_large:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
@@ -117,6 +118,7 @@ def read_key(given: object) -> tuple[str, ...]:
 
 LONGEST_NAME = 4_096
 """Characters of an id and of an owner."""
+_CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
 _OPTIONAL = frozenset(("entailment", "owner", "notify", "initial"))
 _FILES = (".rq", ".rdql", ".rule")
 """Ends of names of files; no query ends like this."""
@@ -127,7 +129,8 @@ _CALLED: Mapping[str, str] = MappingProxyType(
 
 
 def check_fields(subscription: Subscription) -> None:
-    """Raise `InputError`, naming the field, for one that is no text, is empty, too long or not UTF-8."""
+    """Raise `InputError`, naming the field, for one that is no text, is empty, too long or not UTF-8, and
+    for an id or owner with a control character."""
     if _is_ordinary(subscription):
         return
     key: object = subscription.key
@@ -148,6 +151,10 @@ def check_fields(subscription: Subscription) -> None:
         if name in ("name", "owner") and len(value) > LONGEST_NAME:
             found = f"the {field} of a subscription has {len(value):,} characters"
             raise InputError(found, f"{LONGEST_NAME:,} are allowed")
+        control = _CONTROL.search(value) if name in ("name", "owner") else None
+        if control is not None:
+            found = f"the {field} of a subscription holds a control character ({control[0]!r} at {control.start()})"
+            raise InputError(found, "leave it out")
         try:
             value.encode()
         except UnicodeEncodeError as error:
@@ -166,7 +173,7 @@ def _is_ordinary(subscription: Subscription) -> bool:
         return False
     usual = subscription.entailment is subscription.owner is subscription.initial is None and subscription.key == ()
     usual = usual and (subscription.notify is None or subscription.notify in NOTIFY)
-    return usual and name.isascii() and text.isascii() and language.isascii() and scope.isascii()
+    return usual and name.isascii() and name.isprintable() and text.isascii() and language.isascii() and scope.isascii()
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,10 +110,12 @@ class FolderInbox:
     """A folder of this machine."""
 
     def __init__(self, folder: Path) -> None:
+        """Raises InputError for one that cannot be listed."""
         self.scan = partial(scan_inbox, folder)
         self.read = partial(read_groups, folder)
         self.list_arrived = partial(list_arrived, folder)
         self._folder = folder
+        self.scan({}, {}, 0.0)
 
     def arrivals(self) -> Arrivals:
         return Arrivals(self._folder)

@@ -6,8 +6,6 @@ from __future__ import annotations
 import threading
 from typing import NamedTuple
 
-from triplecast.index import Snapshot
-
 SMALLEST, LARGEST = 512, 32_768
 """Journal positions a batch may span from its first publication on: what each batch costs whatever it holds (0.03 s on
 an idle machine, more on a busy one) must not come to be most of it.
@@ -65,10 +63,6 @@ class MovingHorizon:
         with self._lock:
             self.now = Horizon(manifest, covers, self.now.batch if self.now else SMALLEST)
         self.wake()
-
-    def cover_snapshot(self, snapshot: Snapshot) -> None:
-        """The same, of the snapshot that the registry published."""
-        self.cover(snapshot.manifest, snapshot.covers)
 
     def learn(self, publications: int, rows: int, seconds: float) -> None:
         """Adapt the span to what a batch took."""

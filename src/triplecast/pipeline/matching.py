@@ -104,7 +104,8 @@ class SparkMatching:
 
     def cover(self, snapshot: Snapshot) -> None:
         """Match by a new index, which is on disk."""
-        self.horizon.cover_snapshot(self._cutter.publish(snapshot))
+        cut = self._cutter.publish(snapshot)
+        self.horizon.cover(cut.manifest, cut.covers)
 
     def follow(self, registry: Registry) -> bool:
         """Bring the index up to the registry, unless that was done just now; whether it has changed."""

@@ -10,10 +10,12 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeGuard
 
 from triplecast.errors import InputError, StorageFault
+from triplecast.storage_faults import make_folder, sync_folder
 
 _PIECE = 4 << 20
 _KNOWN = "give a folder, or an address as s3://BUCKET/PREFIX"
@@ -40,7 +42,7 @@ class Sealed(NamedTuple):
         return f"{self.size} bytes of digest {self.digest}"
 
 
-def is_address(place: object) -> bool:
+def is_address(place: object) -> TypeGuard[str]:
     """Whether a place is named by an address, not by a path of this machine."""
     return isinstance(place, str) and "://" in place
 
@@ -75,15 +77,10 @@ class ObjectStore:
         if not self._root:
             raise InputError(f"the address {shown(address)} cannot be used: it names no bucket", _KNOWN)
         self._is_local = isinstance(self._system, fs.LocalFileSystem)
-        if not self._is_local:
-            self._check_bucket(root.partition("/")[0])
-
-    def _check_bucket(self, bucket: str) -> None:
-        from pyarrow import fs
-
+        bucket = self._root.partition("/")[0]
         with self._faults(""):
             (found,) = self._system.get_file_info([bucket])
-        if found.type == fs.FileType.NotFound:
+        if found.type == fs.FileType.NotFound and not self._is_local:
             raise InputError(f"the address {shown(self.address)} cannot be used: there is no {bucket}", _KNOWN)
 
     def list(self, below: str = "") -> list[StoredFile]:
@@ -117,15 +114,20 @@ class ObjectStore:
 
     def write(self, name: str, source: Path | bytes) -> Sealed:
         """Store bytes, or what a file of this machine holds."""
-        with self._faults(name):
-            if self._is_local:
-                Path(self._at(name)).parent.mkdir(parents=True, exist_ok=True)
-            with self._system.open_output_stream(self._at(name)) as stream:
-                if isinstance(source, bytes):
-                    stream.write(source)
-                    return Sealed(len(source), hashlib.blake2b(source, digest_size=16).hexdigest())
-                with source.open("rb") as file:
+        with self._faults(name), BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+            if not self._is_local:
+                with self._system.open_output_stream(self._at(name)) as stream:
                     return seal(file, stream)
+            place = Path(self._at(name))
+            make_folder(place.parent)
+            making = place.with_name(f".{place.name}.tmp")
+            with making.open("wb") as made:
+                sealed = seal(file, made)
+                made.flush()
+                os.fsync(made.fileno())
+            making.replace(place)
+            sync_folder(place.parent)
+            return sealed
 
     def delete(self, name: str) -> None:
         """Delete a file, if it is there."""

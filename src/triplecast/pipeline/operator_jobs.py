@@ -13,12 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from triplecast.pipeline.carried import carry_pending
 from triplecast.pipeline.horizon import MovingHorizon
-from triplecast.pipeline.jobs import JobGroup
+from triplecast.pipeline.jobs import JobGroup, spark_errors
 from triplecast.pipeline.readers import journal_reader, outbox_reader
 from triplecast.pipeline.sink import AnsweredOtherwise, Sink
 from triplecast.pipeline.stages import AskedSlice, Stage, ask_slice
@@ -53,18 +52,13 @@ class OperatorJobs:
     def __enter__(self) -> OperatorJobs:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         """Abandon a job that is running, but finish a commit; raise what failed in it."""
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
         self._ending.set()
         self._jobs.abandon(self._work)
         self._thread.shutdown()
         if kind is None and not self._jobs.abandoned:
-            with suppress(Py4JError, PySparkException, OSError):
+            with suppress(*spark_errors()):
                 self._work.result()
 
     def check(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.ingest import Document, ParsedDocument, Parser
 from triplecast.ingest.document import cut_groups
-from triplecast.pipeline.jobs import JobGroup
+from triplecast.pipeline.jobs import JobGroup, spark_errors
 from triplecast.pipeline.stages import Stage
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ AHEAD = 4
 """Groups of documents that are parsed at a time, beside the one that is committed."""
 FEWEST = 8
 """Documents of a group that are sent; fewer take less here."""
-TASK_DOCUMENTS, TASK_BYTES = 64, 1 << 20
+TASK_DOCUMENTS, TASK_BYTES = 256, 1 << 20
 _GROUP = "triplecast-parsing"
 
 
@@ -45,16 +45,13 @@ class ClusterParser:
 
     def parse(self, documents: Sequence[Document]) -> list[ParsedDocument]:
         """As `Parser.parse`, in any thread."""
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
         spark = self._spark
         if spark is None or len(documents) < FEWEST:
             return self._parser.parse(documents)
         parts = [*cut_groups(documents, TASK_DOCUMENTS, TASK_BYTES)]
         try:
             answers = JobGroup(spark.sparkContext, _GROUP).collect(parse_part, self._stage, parts)
-        except (Py4JError, PySparkException, OSError) as error:
+        except spark_errors() as error:
             if self._spark is not None and not self._failed.is_set():
                 self._failed.set()
                 self._report(f"documents are parsed by the run itself where executors fail: {str(error)[:200]}")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 import tempfile
 import threading
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from triplecast.errors import InputError, PipelineFailed, StorageFull
 from triplecast.pipeline.horizon import MovingHorizon
-from triplecast.pipeline.jobs import JobGroup
+from triplecast.pipeline.jobs import JobGroup, spark_errors
 from triplecast.pipeline.match_jobs import MatchJobs
 from triplecast.pipeline.operator_jobs import OperatorJobs
 from triplecast.pipeline.session import last_line, session
@@ -86,9 +85,6 @@ class SparkSide:
     def work(self) -> None:
         """Start the JVM unless a session was given, match from `go` to `end`, and end what it started. Raises the cause
         of a failure rather than Spark's error."""
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
         try:
             with self._opened as spark:
                 self._jvm = None  # from now on it is ended in order
@@ -98,16 +94,13 @@ class SparkSide:
                 self._ready.wait()
                 if not self._stop.is_set():
                     self._follow(spark)
-        except (InputError, Py4JError, PySparkException, OSError):
+        except spark_errors(InputError):
             if self._jvm is None or not self._stop.is_set():
                 raise
 
     def _warm(self, spark: SparkSession) -> None:
         """Have Python workers started and JVM code loaded while subscriptions are registered."""
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
-        with contextlib.suppress(Py4JError, PySparkException, OSError):  # the first batch meets it again
+        with suppress(*spark_errors()):  # the first batch meets it again
             JobGroup(spark.sparkContext, "triplecast-start").run(load_stages, self._stage, range(self._cores))
 
     def _starting(self, jvm: subprocess.Popen[bytes]) -> None:
@@ -137,9 +130,6 @@ class SparkSide:
 
     def _run_jobs(self, spark: SparkSession) -> Exception | None:
         """Run jobs until `end`; return what ended them before."""
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
         try:
             if self._on_cluster:
                 self._cores = max(1, int(spark.sparkContext.defaultParallelism) - bool(self._stage.operators))
@@ -151,7 +141,7 @@ class SparkSide:
                 while not self._stop.wait(0.1):
                     jobs.check()
                     matching.check()
-        except (Py4JError, PySparkException, OSError) as error:
+        except spark_errors() as error:
             return error
         finally:
             self.running = False

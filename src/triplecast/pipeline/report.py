@@ -106,32 +106,22 @@ class Caller:
     stop: threading.Event = field(default_factory=threading.Event)
 
 
+@dataclass(slots=True)
 class ProgressReporter:
     """Reads the threads' counts and their notices, on the caller's thread."""
 
-    def __init__(
-        self,
-        caller: Caller,
-        notices: SimpleQueue[Notice],
-        journal: Journal,
-        outbox: Outbox,
-        registry: Registry,
-        files: FileSource,
-        acceptor: DocumentSource,
-        matched: Matched,
-    ) -> None:
-        self._caller = caller
-        self._notices = notices
-        self._journal = journal
-        self._outbox = outbox
-        self._registry = registry
-        self._files = files
-        self._acceptor = acceptor
-        self._matched = matched
-        self._reported = 0.0
-        self._left_before = journal.count_publications(outbox.told)
-        self._past: deque[tuple[float, int]] = deque()
-        self._rejects: list[Reject] = []
+    _caller: Caller
+    _notices: SimpleQueue[Notice]
+    _journal: Journal
+    _outbox: Outbox
+    _registry: Registry
+    _files: FileSource
+    _acceptor: DocumentSource
+    _matched: Matched
+    _left_before: int
+    _reported: float = 0.0
+    _past: deque[tuple[float, int]] = field(default_factory=deque)
+    _rejects: list[Reject] = field(default_factory=list)
 
     def report(self, phase: Phase) -> None:
         """Hand on all notices, and the progress unless that was reported a moment ago."""

@@ -22,19 +22,9 @@ from triplecast.model.open_rows import PairReason
 from triplecast.outbox import OpenPart, OutboxBatch
 from triplecast.outbox.chunk import digests_of, read_chunk, write_chunk
 
+_BUFFERS = ("work", "rows", "undecided", "awaited", "results", "learnt", "open")
 MATCHES = pa.schema(
-    [
-        ("after", pa.int64()),
-        ("upto", pa.int64()),
-        ("left", pa.int64()),
-        ("work", pa.binary()),
-        ("rows", pa.binary()),
-        ("undecided", pa.binary()),
-        ("awaited", pa.binary()),
-        ("results", pa.binary()),
-        ("learnt", pa.binary()),
-        ("open", pa.binary()),
-    ]
+    [*((name, pa.int64()) for name in ("after", "upto", "left")), *((name, pa.binary()) for name in _BUFFERS)]
 )
 """Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range, but those beyond `left`,
 which were left to another job because the answers took too much. `work` has the numbers of their `MatchStats`. `rows`

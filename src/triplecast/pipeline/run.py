@@ -2,8 +2,8 @@
 
 Four threads of one process: the *registry's* keeps journal and index in step with the subscription files, the
 *acceptor's* takes documents into the journal, *Spark's* has jobs follow the journal into the outbox, and the caller's
-watches them, reports progress and ends them in order; a fifth *relays* what the outbox records to a topic, where there
-is one. They share the journal (one writer, one lock), the outbox and the horizon; all else goes by position.
+watches them, reports progress and ends them in order; others *relay* what the outbox records to a topic or an address.
+They share the journal (one writer, one lock), the outbox and the horizon; all else goes by position.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.document_files import check_broader
-from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
 from triplecast.kafka import Kafka, settle_group
 from triplecast.kafka.relay import Relay
@@ -39,6 +38,7 @@ from triplecast.pipeline.looks import look_again
 from triplecast.pipeline.matching import SparkMatching, SparkSettings
 from triplecast.pipeline.object_inbox import ObjectInbox
 from triplecast.pipeline.object_store import is_address, shown
+from triplecast.pipeline.output_files import OutputFiles, choose_folder
 from triplecast.pipeline.parsing import AHEAD, ClusterParser
 from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.report import Caller, Notice, Phase, ProgressReporter, Summary
@@ -95,7 +95,8 @@ class Sources:
             raise InputError("both an inbox and a topic of publications are given", "leave one of them out")
         if inbox is None and not topic:
             raise InputError("neither an inbox nor a topic of publications is given", "add --inbox or --publications")
-        files = _paths(subscriptions), _inbox_place(inbox), dataset, _paths(taxonomy), broader
+        place = inbox if inbox is None or is_address(inbox) else Path(inbox)
+        files = _paths(subscriptions), place, dataset, _paths(taxonomy), broader
         values = (*files, split and read_split(split), kafka)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
@@ -105,10 +106,6 @@ class Sources:
     def place(self) -> str:
         """Where the documents come from."""
         return shown(str(self.inbox)) if self.inbox is not None else f"topic {self.kafka and self.kafka.publications}"
-
-
-def _inbox_place(given: Path | str | None) -> Path | str | None:
-    return given if given is None or is_address(given) else Path(given)
 
 
 def _paths(given: Paths) -> tuple[Path, ...]:
@@ -129,6 +126,7 @@ def run(
     partition: str = SLICES,
     shards: int = 1,
     snapshots: str | None = None,
+    folder: Path | str | None = None,
 ) -> Summary:
     """Match what arrives in the inbox or topic against the subscriptions until the caller's `stop` is set, or, with
     `once`, until what was there at the start is matched, and sent where it is to be sent.
@@ -137,40 +135,33 @@ def run(
     `master`, and ended at the end. No owner has more than `broad_per_owner` broad subscriptions registered.
     `operators` are those that queries may call, by default all that are declared; they are called in the order of a
     `schedule`. Another `partition` than slices cuts the index into so many `shards`.
-    `output` holds journal, index, outbox and Spark's log. Raises InputError, FolderLocked, StorageFault or
+    `output` holds journal, index, outbox and Spark's log; where it is an address, it has the notifications, as files
+    (`pipeline.output_files`), and the `folder` has those. Raises InputError, FolderLocked, StorageFault or
     PipelineFailed; what was acknowledged before is kept, and the same call continues from there.
     """
     settings = SparkSettings(cores, spark, schedule, master, partition, shards, snapshots).check()
     declared = operator_set(operators)
     find_subscription_files(sources.subscriptions)
-    inbox = open_inbox(sources.inbox) if sources.inbox is not None else None
-    output = Path(output)
-    if output.exists() and not output.is_dir():
-        raise InputError(f"the output {output} is no folder", "name a folder with --output")
-    output = output.absolute()
+    inbox: Inbox | None = None
+    if sources.inbox is not None:
+        inbox = ObjectInbox(sources.inbox) if is_address(sources.inbox) else FolderInbox(Path(sources.inbox))
+    place = choose_folder(output, folder, sources.inbox).absolute()
     with ExitStack() as closing:
-        journal = closing.enter_context(Journal.open(output))
-        outbox = closing.enter_context(open_outbox(output, journal))
+        journal = closing.enter_context(Journal.open(place))
+        outbox = closing.enter_context(open_outbox(place, journal))
         settle_documents(journal, sources.dataset)
         known = settle_operators(journal, declared)
         notices: SimpleQueue[Notice] = SimpleQueue()
         driver = Driver(journal, outbox, journal.has_repository_scope)
-        matching = SparkMatching(settings, output, journal, outbox, driver, known, notices.put)
+        matching = SparkMatching(settings, place, journal, outbox, driver, known, notices.put)
         closing.callback(matching.close)
         parser = closing.enter_context(Parser(cores))
         ahead = 1 if master is None else AHEAD
         caller = caller or Caller()
-        running = _Run(sources, inbox, matching, notices, journal, outbox, parser, broad_per_owner, caller, once, ahead)
+        parts = matching, notices, journal, outbox, parser
+        running = _Run(sources, inbox, output, *parts, broad_per_owner, caller, once, ahead)
         closing.callback(running.close)
         return running.follow(matching.spark(running.parser.connect))
-
-
-def open_inbox(place: Path | str) -> Inbox:
-    """Raises InputError for one that cannot be listed."""
-    if is_address(place):
-        return ObjectInbox(str(place))
-    scan_inbox(Path(place), {}, {}, 0.0)
-    return FolderInbox(Path(place))
 
 
 class _Run:
@@ -180,6 +171,7 @@ class _Run:
         self,
         sources: Sources,
         inbox: Inbox | None,
+        output: Path | str,
         matching: SparkMatching,
         notices: SimpleQueue[Notice],
         journal: Journal,
@@ -206,19 +198,19 @@ class _Run:
         how = sources.dataset, self.notices.put, horizon.wake, sources.split, ahead
         intake = Intake(journal, self.parser.parse, *how)
         self._acceptor: DocumentSource
-        self._relayed: Relay | None = None
+        self._relays: list[Relay | OutputFiles] = [OutputFiles(output, journal)] if is_address(output) else []
         if inbox is not None:
             self._acceptor = Acceptor(inbox, intake)
         if sources.kafka is not None:
             group = settle_group(journal, sources.kafka)
             if sources.kafka.notifications is not None:
-                self._relayed = Relay(sources.kafka, group, journal, self.notices.put)
+                self._relays.append(Relay(sources.kafka, group, journal, self.notices.put))
             if sources.kafka.publications is not None:
                 self._acceptor = TopicAcceptor(TopicReader(sources.kafka, group, journal, self.notices.put), intake)
         self._control: ControlServer | None = None
-        self._reporter = ProgressReporter(
-            caller, self.notices, journal, outbox, self._registry, self._files, self._acceptor, matching.sink.matched
-        )
+        counted = self._registry, self._files, self._acceptor, matching.sink.matched
+        left = journal.count_publications(outbox.told)
+        self._reporter = ProgressReporter(caller, self.notices, journal, outbox, *counted, left)
         self._stop = caller.stop
         self._once = once
         self._registered = threading.Event()
@@ -229,17 +221,16 @@ class _Run:
         if self._control is not None:
             self._control.close()
         self._acceptor.close()
-        if self._relayed is not None:
-            self._relayed.close()
+        for relay in self._relays:
+            relay.close()
         self._upkeep.close()
 
     def follow(self, spark: SparkSide) -> Summary:
         """Run until stopped, or with `once` until done; raise what the first failing thread raised."""
         began = time.monotonic()
-        with ThreadPoolExecutor(4, "triplecast") as threads:
+        with ThreadPoolExecutor(3 + len(self._relays), "triplecast") as threads:
             tasks = [threads.submit(self._register, spark), threads.submit(self._accept)]
-            if self._relayed is not None:
-                tasks.append(threads.submit(self._relay))
+            tasks += [threads.submit(self._relay, each) for each in self._relays]
             works = not self._once or self._acceptor.has_work()
             if works:
                 tasks.append(threads.submit(spark.work))
@@ -290,16 +281,14 @@ class _Run:
         elif self._acceptor.drain(self._ending):
             self._drained.set()
 
-    def _relay(self) -> None:
-        """The relay's thread."""
-        assert self._relayed is not None
-        while not self._ending.wait(0.0 if self._relayed.look() else RELAY_SECONDS):
+    def _relay(self, relay: Relay | OutputFiles) -> None:
+        """A relay's thread."""
+        while not self._ending.wait(0.0 if relay.look() else RELAY_SECONDS):
             pass
 
     def _done(self) -> bool:
-        if not self._once or not self._drained.is_set() or self._pending():
-            return False
-        return self._relayed is None or not self._relayed.is_behind()
+        done = self._once and self._drained.is_set() and not self._pending()
+        return done and not any(each.is_behind() for each in self._relays)
 
     def _pending(self) -> bool:
         """Whether the journal holds a publication beyond the outbox's progress, with subscriptions of repository scope

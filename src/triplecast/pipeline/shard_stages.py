@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from triplecast.model.publication import Publication
 from triplecast.outbox import OutboxBatch
 from triplecast.partition.matching import views_of
 from triplecast.pipeline.rows import to_arrow
-from triplecast.pipeline.sharding import ROUTERS, IndexStage, open_index_stage, open_shard
+from triplecast.pipeline.sharding import ROUTERS, open_index_stage, open_shard
 from triplecast.pipeline.stages import CHUNK, MatchSlice, SliceAnswers, Stage, open_slice
 
 _NONE = np.zeros(0, np.int64)
@@ -51,7 +50,7 @@ class RoutedChunk(NamedTuple):
 def route_slice(stage: Stage, groups: int, slice: MatchSlice) -> Iterator[tuple[Key, bytes]]:
     """The index stage: scan and route a slice's publications. Yield chunks for the groups that need them; shard k is in
     group k modulo `groups`, and the first group needs all."""
-    journal, index_stage = open_slice(stage, slice._replace(shard=ROUTERS), _open_index_stage)
+    journal, index_stage = open_slice(stage, slice._replace(shard=ROUTERS), open_index_stage)
     start = slice.after
     of_group = [sum(1 << shard for shard in range(group, stage.shards, groups)) for group in range(groups)]
     while events := journal.documents(start, slice.upto, CHUNK, BYTES_AT_ONCE):
@@ -127,7 +126,3 @@ def match_routed(stage: Stage, groups: int, chunks: Iterable[tuple[Key, bytes]])
             some = [publications[place] for place in visiting[rows].tolist()]
             taxonomies = journal.taxonomies(chunk.after, chunk.events[-1].position)
             yield from found.add(chunk.after, chunk.events, some, taxonomies, views_of(views, rows))
-
-
-def _open_index_stage(folder: Path, manifest: str, _: int) -> IndexStage:
-    return open_index_stage(folder, manifest)

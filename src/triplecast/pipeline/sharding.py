@@ -79,7 +79,7 @@ class IndexStage(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def open_index_stage(folder: Path, manifest: str) -> IndexStage:
+def open_index_stage(folder: Path, manifest: str, _: int = ROUTERS) -> IndexStage:
     """Raises `StorageFault`."""
     shards, found = _read(folder, manifest)
     return IndexStage(*shards.routers(found))

@@ -12,12 +12,12 @@ import hashlib
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from triplecast.crash_points import reach
 from triplecast.errors import StorageFault
 from triplecast.index import INDEX, Snapshot
 from triplecast.index.snapshot import read_checked, read_manifest, seal_checked
@@ -82,6 +82,7 @@ class SnapshotSharer:
         for each in files:
             if each not in self._written:
                 self._written[each] = self._store.write(self._at(each), self._folder / each)
+                reach("snapshots.written")
         listing = {str(shard): [(each, *self._written[each]) for each in some] for shard, some in needed.items()}
         listed = f"{_LISTS}/{snapshot.manifest}"
         self._store.write(self._at(listed), seal_checked({"files": listing, "hearers": name}))
@@ -190,14 +191,9 @@ def _sweep_files(folder: Path) -> None:
     lists = sorted((folder / _LISTS).glob("*.json"), key=lambda each: each.name)
     for each in lists[:-MANIFESTS_KEPT]:
         each.unlink()
-    needed = {name for each in lists[-MANIFESTS_KEPT:] for name in _names(read_checked(each))}
+    kept = [some for each in lists[-MANIFESTS_KEPT:] for some in read_checked(each)["files"].values()]
+    needed = {name for some in kept for name, *_ in some}
     for kind in (INDEX, SHARDS, HEARERS):
         for path in (folder / kind).glob("*"):
             if f"{kind}/{path.name}" not in needed:
                 path.unlink(missing_ok=True)
-
-
-def _names(listed: Mapping[str, Any]) -> Iterator[str]:
-    some: Sequence[Any]
-    for some in listed["files"].values():
-        yield from (name for name, *_ in some)

@@ -86,7 +86,7 @@ class TopicAcceptor:
                 self._whole = False
 
     def _read(self, parsing: ThreadPoolExecutor, wait: float) -> _RecordGroup | None:
-        records = self._reader.read(GROUP_DOCUMENTS, GROUP_BYTES, wait)
+        records = self._reader.read(GROUP_DOCUMENTS * self._intake.ahead, GROUP_BYTES, wait)  # a job is dear
         lost, self._reader.lost = self._reader.lost, []
         if not records and not lost:
             return None

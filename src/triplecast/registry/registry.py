@@ -220,11 +220,14 @@ class Registry:
             raise InputError(f"no live subscription {id!r}", hint)
         return found
 
-    def listed(self, source: str, id: str, ticket: str | None) -> LiveSubscription:
-        """The live subscription `id` as it is listed. Raises what `unsubscribe` raises."""
+    def own(self, source: str, id: str, ticket: str | None) -> Registration:
+        """The live subscription `id`, of which nothing is parsed. Raises what `unsubscribe` raises."""
         with self.lock:
-            found = self._own(source, id, ticket)
-            return next(list_live([found], self._journal.lease_ends([int(found.id)]), self.index.operators()))
+            return self._own(source, id, ticket)
+
+    def listed(self, found: Registration) -> LiveSubscription:
+        """A registration as it is listed."""
+        return next(list_live([found], self._journal.lease_ends([int(found.id)]), self.index.operators()))
 
     def subscriptions(self, owner: str | None = None) -> Iterator[LiveSubscription]:
         """The live subscriptions by registration, or those of one owner. What changes meanwhile is not seen."""

@@ -7,17 +7,16 @@ from functools import partial
 from typing import Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from triplecast.delivery.requests import TargetRequests, shown_letter
 from triplecast.delivery.target import Target
-from triplecast.registry.listing import LiveSubscription
-from triplecast.service.bodies import body_of, read_body
+from triplecast.model.subscription import Registration
+from triplecast.service.bodies import Strict, body_of, read_body
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import State
-from triplecast.service.subscriptions import Ticket, find_subscription, needed_ticket
+from triplecast.service.subscriptions import Own
 from triplecast.service.target_rows import NewTarget, TargetRow, destination_of, needed_targets, row_of
-from triplecast.service.tokens import CanSubscribe
 
 router = APIRouter(tags=["delivery"], responses=RESPONSES)
 
@@ -40,50 +39,40 @@ class DeliveryRows(BaseModel):
     dead: list[LetterRow]
 
 
-class TargetChange(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class TargetChange(Strict):
     target: str = Field(min_length=1, max_length=100)
     action: Literal["enable", "disable", "remove", "replay"]
     sequence: int | None = Field(None, ge=1, lt=1 << 63, description="replay: only the dead letter of this sequence")
 
 
 @router.post("/subscriptions/{id:path}/delivery", status_code=201, openapi_extra=body_of(NewTarget))
-async def add_target(request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> TargetRow:
+async def add_target(request: Request, state: State, found: Own) -> TargetRow:
     """Deliver what comes from now on to one more target. The secret of a webhook is shown once."""
     async with state.body(request, state.settings.request_bytes) as data:
         wanted = read_body(NewTarget, request, data, ())
-    requests = needed_targets(state.targets)
-    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
-    return await state.call(partial(_add, requests, found, wanted))
+    return await state.call(partial(_add, needed_targets(state.targets), found, wanted))
 
 
 @router.get("/subscriptions/{id:path}/delivery")
-async def read_targets(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> DeliveryRows:
+async def read_targets(state: State, found: Own) -> DeliveryRows:
     """Its targets, how far each has come, why one is disabled, and the first dead letters."""
-    requests = needed_targets(state.targets)
-    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
-    return await state.call(partial(_rows, requests, found))
+    return await state.call(partial(_rows, needed_targets(state.targets), found))
 
 
 @router.patch("/subscriptions/{id:path}/delivery", openapi_extra=body_of(TargetChange))
-async def change_target(
-    request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None
-) -> DeliveryRows:
+async def change_target(request: Request, state: State, found: Own) -> DeliveryRows:
     """Enable, disable or remove a target, or replay its dead letters."""
     async with state.body(request, state.settings.request_bytes) as data:
         wanted = read_body(TargetChange, request, data, ())
-    requests = needed_targets(state.targets)
-    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
-    return await state.call(partial(_change, requests, found, wanted))
+    return await state.call(partial(_change, needed_targets(state.targets), found, wanted))
 
 
-def _add(requests: TargetRequests, found: LiveSubscription, wanted: NewTarget) -> TargetRow:
+def _add(requests: TargetRequests, found: Registration, wanted: NewTarget) -> TargetRow:
     destination = destination_of(requests, wanted)
-    return row_of(requests.add_now(requests.registration(found.registration), destination), with_secret=True)
+    return row_of(requests.add_now(found, destination), with_secret=True)
 
 
-def _rows(requests: TargetRequests, found: LiveSubscription) -> DeliveryRows:
+def _rows(requests: TargetRequests, found: Registration) -> DeliveryRows:
     targets = _targets(requests, found)
     dead = [shown_letter(each) for target in targets for each in requests.deliveries.dead(target.id, LETTERS)]
     return DeliveryRows(
@@ -91,7 +80,7 @@ def _rows(requests: TargetRequests, found: LiveSubscription) -> DeliveryRows:
     )
 
 
-def _change(requests: TargetRequests, found: LiveSubscription, wanted: TargetChange) -> DeliveryRows:
+def _change(requests: TargetRequests, found: Registration, wanted: TargetChange) -> DeliveryRows:
     if wanted.target not in {each.id for each in _targets(requests, found)}:
         raise Problem(404, "the subscription has no such target", mend="GET lists those that it has")
     deliveries = requests.deliveries
@@ -105,6 +94,6 @@ def _change(requests: TargetRequests, found: LiveSubscription, wanted: TargetCha
     return _rows(requests, found)
 
 
-def _targets(requests: TargetRequests, found: LiveSubscription) -> list[Target]:
+def _targets(requests: TargetRequests, found: Registration) -> list[Target]:
     """Those of its registration: another one of the same id before it had others."""
-    return [each for each in requests.deliveries.targets(found.id) if each.registration == found.registration]
+    return [each for each in requests.deliveries.targets(found.subscription.name) if each.registration == found.id]

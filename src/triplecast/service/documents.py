@@ -27,7 +27,7 @@ from triplecast.service.call_threads import overloaded
 from triplecast.service.idempotency import KeptAnswer, Unfinished
 from triplecast.service.merging import merge_lines
 from triplecast.service.negotiation import choose
-from triplecast.service.parameters import refuse_unknown
+from triplecast.service.parameters import refuse_wrong
 from triplecast.service.preconditions import Preconditions
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.rdf_forms import DATASET_FORMS, GRAPH_FORMS, TAG_ENDS, write_rdf
@@ -120,7 +120,7 @@ async def put_document(request: Request) -> Response:
     state = service_of(request)
     state.publications.check()  # before more is done for a request that is refused
     access = await can_publish(request, await bearer(request))
-    refuse_unknown(request, _MOST)
+    refuse_wrong(request, dict.fromkeys(_MOST, False))
     graph, default = (_parameter(request, name, most) for name, most in _MOST.items())
     name = _writable(graph, default)
     if name is None:

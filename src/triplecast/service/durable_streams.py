@@ -101,8 +101,6 @@ async def _read(
         raise Problem(400, "this way of following is unknown", live[:100], "live is long-poll or sse")
     if live is not None and offset is None:
         raise Problem(400, "the offset is missing", mend=f"say from where to follow: &offset={BEGIN}")
-    if len(request.query_params.getlist("offset")) > 1:
-        raise Problem(400, "there are several offsets", mend="send one")
     place = await state.call(partial(_place, log, offset))
     if live == "sse":
         state.check_streams()

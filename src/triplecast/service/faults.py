@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -64,7 +65,9 @@ def _describe(place: str, faults: Sequence[Mapping[str, Any]]) -> Fault:
     if kind == "json_invalid":
         return Fault(f"it is no JSON: {faults[0]['ctx']['error']}", "send a JSON object")
     wanted = " or ".join(dict.fromkeys(map(_wanted, faults))).replace(" or be ", " or ")
-    return Fault(f"{place} is to {wanted}", f"send {place} so")
+    is_one = kind == "list_type" and isinstance(faults[0]["input"], str)
+    send = json.dumps({place: [faults[0]["input"][:100]]}, ensure_ascii=False) if is_one else f"{place} so"
+    return Fault(f"{place} is to {wanted}", f"send {send}")
 
 
 def _wanted(fault: Mapping[str, Any]) -> str:

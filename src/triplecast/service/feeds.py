@@ -16,13 +16,12 @@ from pydantic import BaseModel
 from triplecast.engine import Engine
 from triplecast.engine.serving import NotificationSource
 from triplecast.errors import InputError
+from triplecast.model.subscription import Registration
 from triplecast.outbox import Notification
-from triplecast.registry.listing import LiveSubscription
 from triplecast.service.preconditions import Preconditions
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import State
-from triplecast.service.subscriptions import Ticket, find_subscription, needed_ticket
-from triplecast.service.tokens import CanSubscribe
+from triplecast.service.subscriptions import Own
 from triplecast.syndication.feed import ATOM, JSON_FEED, FeedHead, atom_feed, json_feed
 
 router = APIRouter(tags=["feeds"], responses=RESPONSES)
@@ -49,20 +48,14 @@ class FeedAddresses(BaseModel):
 
 
 @router.get("/subscriptions/{id:path}/feed")
-async def read_addresses(
-    request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None
-) -> FeedAddresses:
+async def read_addresses(request: Request, state: State, found: Own) -> FeedAddresses:
     """The addresses of a subscription's feeds."""
-    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
     return await state.call(partial(_addresses, request, state.engine, found))
 
 
 @router.delete("/subscriptions/{id:path}/feed")
-async def revoke_addresses(
-    request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None
-) -> FeedAddresses:
+async def revoke_addresses(request: Request, state: State, found: Own) -> FeedAddresses:
     """From now on its feeds have other addresses, and those before are no more."""
-    found = await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
     await state.write(partial(state.engine.serving.revoke_feed, found))
     return await state.call(partial(_addresses, request, state.engine, found))
 
@@ -106,7 +99,7 @@ async def _feed(request: Request, state: State, id: str, key: str, before: int |
 
 def write_feed(
     engine: Engine,
-    found: LiveSubscription,
+    found: Registration,
     form: str,
     address: str,
     told: Sequence[Notification],
@@ -116,7 +109,7 @@ def write_feed(
     """The feed of a subscription at an address, with these entries, the newest first."""
     head = FeedHead(
         id=f"urn:triplecast:feed:{engine.serving.feed_name(found)}",
-        title=found.id,
+        title=found.subscription.name,
         address=address,
         updated=told[0].accepted_at if told else engine.serving.subscribed_at(found),
         older=older,
@@ -125,11 +118,11 @@ def write_feed(
     return WRITTEN[form][1](head, told)
 
 
-def open_feed(engine: Engine, id: str, key: str) -> LiveSubscription:
+def open_feed(engine: Engine, id: str, key: str) -> Registration:
     """The live subscription whose feed a key opens. One `Problem` 404 for an unknown id, for one that has no feed and
     for a wrong key: a guess learns nothing."""
     try:
-        found = engine.serving.subscription(id, None)
+        found = engine.serving.registration(id, None)
         known = engine.serving.feed_key(found)
     except InputError:
         raise _NONE from None
@@ -138,12 +131,12 @@ def open_feed(engine: Engine, id: str, key: str) -> LiveSubscription:
     return found
 
 
-def _latest(source: NotificationSource, found: LiveSubscription, before: int | None) -> list[Notification]:
-    return source.outbox.latest(ENTRIES, before, found.registration, source.definitions())
+def _latest(source: NotificationSource, found: Registration, before: int | None) -> list[Notification]:
+    return source.outbox.latest(ENTRIES, before, found.id, source.definitions())
 
 
-def _addresses(request: Request, engine: Engine, found: LiveSubscription) -> FeedAddresses:
-    address, key = _place(request, found.id), urlencode({"key": engine.serving.feed_key(found)})
+def _addresses(request: Request, engine: Engine, found: Registration) -> FeedAddresses:
+    address, key = _place(request, found.subscription.name), urlencode({"key": engine.serving.feed_key(found)})
     parts = {"atom": "feed.atom", "json_feed": "feed.json", "ldes": "ldes", "stream": "stream"}
     return FeedAddresses(**{name: f"{address}/{part}?{key}" for name, part in parts.items()})
 

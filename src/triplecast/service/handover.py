@@ -109,6 +109,17 @@ class StrangersSocket(WebSocketsSansIOProtocol):
         super().__init__(config, server_state, {**app_state, TRUST: WeakMethod(self.trust)}, _loop)
         self.conn.max_message_size = STRANGERS_BYTES
 
+    def send_receive_event_to_app(self) -> None:
+        """Text that is no UTF-8 ends the connection (RFC 6455, 8.1), without uvicorn's traceback."""
+        try:
+            if self.curr_msg_data_type == "text":
+                b"".join(self.frames).decode()
+        except UnicodeDecodeError:
+            self.conn.send_close(1007)
+            self.handle_parser_exception()
+            return
+        super().send_receive_event_to_app()
+
     def trust(self) -> None:
         """Take messages of any length that the service takes."""
         self.conn.max_message_size = self.config.ws_max_size

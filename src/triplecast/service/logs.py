@@ -214,7 +214,7 @@ async def _notifications(
         found = await state.call(partial(open_feed, state.engine, id, key))
     else:
         found = await readable_subscription(request, state, id, ticket, sent)
-    return NotificationLog(state, id, found.registration)
+    return NotificationLog(state, id, found.id)
 
 
 Documents = Annotated[DocumentLog, Depends(_documents)]

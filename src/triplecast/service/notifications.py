@@ -67,7 +67,7 @@ async def _reader(
         if subscription is None:
             raise Problem(400, "a ticket opens one subscription", mend="name it: ?subscription=ID")
         found = await readable_subscription(request, state, subscription, ticket, sent)
-        return WantedRows(subscription, owner, found.registration)
+        return WantedRows(subscription, owner, found.id)
     access = await allow("read")(request, sent)
     if access.owner is None or ADMIN in access.scopes:
         return WantedRows(subscription, owner)
@@ -124,7 +124,7 @@ async def get_notifications(
     last = request.headers.get("last-event-id", "")[:64] if form == EVENTS else ""
     place = await state.call(partial(read_place, source.outbox, last or since))
     if form == EVENTS:
-        await state.call(partial(_check_known, state, wanted))
+        await state.call(partial(check_known, state, wanted))
         state.check_streams()
         ticket = request.headers.get("triplecast-ticket")
         is_live = None if ticket is None else partial(_is_live, state, wanted, ticket)
@@ -132,7 +132,7 @@ async def get_notifications(
     read = partial(_read_page, source, form, wanted=wanted, limit=limit)
     page = await state.call(partial(read, place))
     if page.is_empty:
-        await state.call(partial(_check_known, state, wanted))
+        await state.call(partial(check_known, state, wanted))
     until = time.monotonic() + wait
     while page.is_empty and not state.tail.is_ended and (left := until - time.monotonic()) > 0:
         await state.tail.wait(page.end, wanted, left)  # until the tail has something: it may be what was read already
@@ -170,12 +170,12 @@ def _is_live(state: ServiceState, wanted: WantedRows, ticket: str) -> bool:
     """Whether a stream that a ticket opened may go on."""
     assert wanted.subscription is not None
     try:
-        return state.engine.serving.subscription(wanted.subscription, ticket).registration == wanted.registration
+        return state.engine.serving.registration(wanted.subscription, ticket).id == wanted.registration
     except InputError:
         return False
 
 
-def _check_known(state: ServiceState, wanted: WantedRows) -> None:
+def check_known(state: ServiceState, wanted: WantedRows) -> None:
     """Raises one `Problem` 404 for an id that never was one, and for another owner's."""
     subscription, owner, registration = wanted
     if subscription is None or registration is not None:

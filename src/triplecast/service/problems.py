@@ -101,8 +101,10 @@ def problem_of(error: TriplecastError) -> Problem:
     """The first class that fits decides. No path of the machine is told."""
     status, title = next(((code, title) for kind, code, title in _STATUS if isinstance(error, kind)), (500, "failed"))
     if isinstance(error, QuerySyntaxError):
+        found, advice = _parted(error.message)
         expected = f"expected: {', '.join(error.expected)}" if error.expected else ""
-        return Problem(status, title, error.message, expected, line=error.line, column=error.column)
+        mend = "; ".join(each for each in (advice, expected) if each)
+        return Problem(status, title, found, mend, line=error.line, column=error.column)
     if isinstance(error, QueryRefused):
         detail = f"{error.construct} is refused: {error.reason}"
         return Problem(status, title, detail, error.hint, line=error.line, column=error.column)
@@ -117,6 +119,15 @@ def problem_of(error: TriplecastError) -> Problem:
         found = error.found if isinstance(error, StorageFault) else ""
         return Problem(status, title, found, error.hint, {"Retry-After": "5"})
     return Problem(status, title, str(error))
+
+
+_QUOTED = tuple(f"unexpected {start}" for start in "\"'<#")
+
+
+def _parted(message: str) -> tuple[str, str]:
+    """What a query has wrong, and what to do: behind a semicolon, unless that may be the query's."""
+    found, _, advice = (message, "", "") if message.startswith(_QUOTED) else message.partition("; ")
+    return found, advice
 
 
 async def answer_problem(_: Request, error: Exception) -> Response:

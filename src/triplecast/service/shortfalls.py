@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from triplecast.service.notification_pages import MOST_ROWS
-from triplecast.service.notifications import Wanted
+from triplecast.service.notifications import Wanted, check_known
 from triplecast.service.problems import RESPONSES
 from triplecast.service.receipts import reject_row
 from triplecast.service.state import ServiceState, State
@@ -39,6 +39,8 @@ async def read_undecided(state: State, wanted: Wanted, after: After = 0) -> Unde
     notifications may be read."""
     found = await state.call(partial(state.notifications.outbox.undecided, after, MOST_ROWS))
     rows = [each._asdict() for each in found if wanted.takes(each)]
+    if not rows:
+        await state.call(partial(check_known, state, wanted))
     end = found[-1].position if found else after
     return UndecidedRows(undecided=rows, after=end, more=len(found) >= MOST_ROWS)
 

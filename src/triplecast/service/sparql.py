@@ -44,8 +44,6 @@ async def query_by_get(
 ) -> Response:
     """Evaluate a query over all current documents merged, and each as a named graph."""
     _refuse_dataset(default_graph_uri or named_graph_uri)
-    if len(request.query_params.getlist("query")) > 1:
-        raise Problem(400, "the address holds several queries", mend="send one")
     return await answer_query(state, query, request.headers.get("accept"))
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import Response
 from fastapi.security import HTTPAuthorizationCredentials
 from pydantic import BaseModel, Field
@@ -17,7 +17,7 @@ from triplecast.delivery.requests import TargetRequests
 from triplecast.engine import Engine, Subscribed
 from triplecast.errors import InputError
 from triplecast.languages.keywords import Keywords, keywords_query
-from triplecast.model.subscription import FOREVER, LONGEST_NAME, read_lease
+from triplecast.model.subscription import FOREVER, LONGEST_NAME, Registration, read_lease
 from triplecast.registry.listing import LiveSubscription
 from triplecast.service.bodies import Strict, body_of, read_body
 from triplecast.service.problems import RESPONSES, Problem
@@ -130,6 +130,27 @@ class ExplanationRows(BaseModel):
     explanations: list[dict[str, Any]]
 
 
+def find_subscription(engine: Engine, id: str, access: Access, ticket: str | None) -> Registration:
+    """Raises one `Problem` 404 for an unknown id, a wrong ticket and another owner's: a guess learns nothing."""
+    try:
+        found = engine.serving.registration(id, ticket)
+    except InputError:
+        found = None
+    if found is None or (access.owner not in (None, found.subscription.owner) and ADMIN not in access.scopes):
+        raise Problem(404, "no live subscription has this id and ticket", mend="check both, or subscribe again")
+    return found
+
+
+async def _own(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> Registration:
+    """The live subscription of an id, for whoever has its ticket; an administrator needs none. Raises `Problem`."""
+    if ticket is None and not (access.owner is not None and ADMIN in access.scopes):
+        raise Problem(400, "the ticket is missing", mend="send the header Triplecast-Ticket")
+    return await state.call(partial(find_subscription, state.engine, id, access, ticket))
+
+
+Own = Annotated[Registration, Depends(_own)]
+
+
 @router.post("/subscriptions", status_code=201, openapi_extra=body_of(NewSubscription, *_TEXTS))
 async def subscribe(request: Request, response: Response, state: State, access: CanSubscribe) -> SubscribedRow:
     """Register a query, as text or in JSON. What matches from then on is recorded for it."""
@@ -137,12 +158,11 @@ async def subscribe(request: Request, response: Response, state: State, access: 
         wanted = read_body(NewSubscription, request, data, _TEXTS)
     owner = _owner(access, wanted.owner)
     wanted.id = _own_id(access, wanted.id)
-    _, slash, end = (wanted.id or "").rpartition("/")
-    if slash and end in PARTS:
-        raise Problem(400, "the id cannot be addressed", f"/{end} at its end is an address itself", "end it otherwise")
+    if wanted.id is not None:
+        _check_id(wanted.id)
     targets = None if wanted.delivery is None else needed_targets(state.targets)
     found, target = await state.write(partial(_subscribe_to, state.engine, targets, wanted, owner))
-    response.headers["Location"] = f"/subscriptions/{_quoted(found.id)}"
+    response.headers["Location"] = f"/subscriptions/{quote(found.id, safe='')}"
     return SubscribedRow(
         id=found.id,
         ticket=found.ticket,
@@ -181,48 +201,44 @@ async def preview(request: Request, state: State, access: CanRead) -> PreviewRow
     "/subscriptions/{id:path}/explain",
     openapi_extra={"requestBody": {"required": True, "content": {"*/*": {"schema": {"type": "string"}}}}},
 )
-async def explain(
-    request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None
-) -> ExplanationRows:
+async def explain(request: Request, state: State, found: Own) -> ExplanationRows:
     """Why each publication of a document matches a subscription, or where it fails. Nothing is published."""
     async with state.body(request, state.settings.document_bytes) as data:
         media_type = request.headers.get("content-type")
-        return await state.call(
-            partial(_explain, state.engine, data, media_type, id, access, needed_ticket(access, ticket))
-        )
+        rows = await state.call(partial(state.engine.explain, data, found.subscription.name, media_type))
+    return ExplanationRows(explanations=[asdict(each) for each in rows[:SHOWN]])
 
 
 @router.get("/subscriptions/{id:path}")
-async def read_subscription(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> LiveSubscription:
+async def read_subscription(state: State, found: Own) -> LiveSubscription:
     """A live subscription."""
-    return await state.call(partial(find_subscription, state.engine, id, access, needed_ticket(access, ticket)))
+    return await state.call(partial(state.engine.serving.listed, found))
 
 
 @router.patch("/subscriptions/{id:path}", openapi_extra=body_of(Renewal))
-async def renew(request: Request, state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> RenewedRow:
+async def renew(request: Request, state: State, found: Own, ticket: Ticket = None) -> RenewedRow:
     """Give its lease another end."""
     async with state.body(request, state.settings.request_bytes) as data:
         wanted = read_body(Renewal, request, data, ())
     lease = FOREVER if wanted.lease == "forever" else wanted.lease
     read_lease(lease)
-    expires = await state.write(partial(_renew, state.engine, id, access, needed_ticket(access, ticket), lease))
-    return RenewedRow(id=id, expires=expires)
+    expires = await state.write(partial(state.engine.renew, found.subscription.name, ticket, lease))
+    return RenewedRow(id=found.subscription.name, expires=expires)
 
 
 @router.post("/subscriptions/{id:path}/resync")
-async def tell_again(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> ToldAgainRow:
+async def tell_again(state: State, found: Own, ticket: Ticket = None) -> ToldAgainRow:
     """Tell the present answer of one of repository scope again."""
-    told = await state.write(partial(_tell_again, state.engine, id, access, needed_ticket(access, ticket)))
-    return ToldAgainRow(id=id, told=told)
+    told = await state.write(partial(state.engine.resync, found.subscription.name, ticket))
+    return ToldAgainRow(id=found.subscription.name, told=bool(told))
 
 
 @router.delete("/subscriptions/{id:path}")
-async def cancel(state: State, access: CanSubscribe, id: str, ticket: Ticket = None) -> CancelledRow:
+async def cancel(state: State, found: Own, ticket: Ticket = None) -> CancelledRow:
     """Cancel it: publications from the position on are not matched with it."""
-    call = partial(_cancel, state.engine, id, access, needed_ticket(access, ticket))
-    registration, position = await state.write(call)
-    state.tail.cancel(id, registration)
-    return CancelledRow(id=id, position=position)
+    position = await state.write(partial(state.engine.unsubscribe, found.subscription.name, ticket))
+    state.tail.cancel(found.subscription.name, found.id)
+    return CancelledRow(id=found.subscription.name, position=position)
 
 
 # ---- on threads -----------------------------------------------------------------------------------------------------
@@ -259,38 +275,12 @@ def _subscribe(engine: Engine, wanted: NewSubscription, owner: str | None) -> Su
     )
 
 
-def find_subscription(engine: Engine, id: str, access: Access, ticket: str | None) -> LiveSubscription:
-    """Raises one `Problem` 404 for an unknown id, a wrong ticket and another owner's: a guess learns nothing."""
-    try:
-        found = engine.serving.subscription(id, ticket)
-    except InputError:
-        found = None
-    if found is None or (access.owner not in (None, found.owner) and ADMIN not in access.scopes):
-        raise Problem(404, "no live subscription has this id and ticket", mend="check both, or subscribe again")
-    return found
-
-
 async def readable_subscription(
     request: Request, state: ServiceState, id: str, ticket: str | None, token: HTTPAuthorizationCredentials | None
-) -> LiveSubscription:
+) -> Registration:
     """The live subscription whose notifications a ticket opens, or without one a token. Raises `Problem`."""
     access = EVERYTHING if ticket is not None else await allow(READ)(request, token)
     return await state.call(partial(find_subscription, state.engine, id, access, ticket))
-
-
-def _renew(engine: Engine, id: str, access: Access, ticket: str | None, lease: Any) -> str | None:
-    find_subscription(engine, id, access, ticket)
-    return engine.renew(id, ticket, lease)
-
-
-def _tell_again(engine: Engine, id: str, access: Access, ticket: str | None) -> bool:
-    find_subscription(engine, id, access, ticket)
-    return bool(engine.resync(id, ticket))
-
-
-def _cancel(engine: Engine, id: str, access: Access, ticket: str | None) -> tuple[int, int]:
-    found = find_subscription(engine, id, access, ticket)
-    return found.registration, engine.unsubscribe(id, ticket)
 
 
 def _preview(engine: Engine, wanted: PreviewRequest) -> PreviewRow:
@@ -307,14 +297,6 @@ def _preview(engine: Engine, wanted: PreviewRequest) -> PreviewRow:
             for each in islice(found.matches, SHOWN)
         ],
     )
-
-
-def _explain(
-    engine: Engine, data: bytes, media_type: str | None, id: str, access: Access, ticket: str | None
-) -> ExplanationRows:
-    find_subscription(engine, id, access, ticket)
-    found = engine.explain(data, id, media_type)
-    return ExplanationRows(explanations=[asdict(each) for each in found[:SHOWN]])
 
 
 # ---- who asks -------------------------------------------------------------------------------------------------------
@@ -336,12 +318,11 @@ def _own_id(access: Access, id: str | None) -> str | None:
     return f"{access.owner}/{id}"
 
 
-def needed_ticket(access: Access, ticket: str | None) -> str | None:
-    """The ticket; None for an administrator, who needs none. Raises `Problem` 400."""
-    if ticket is None and not (access.owner is not None and ADMIN in access.scopes):
-        raise Problem(400, "the ticket is missing", mend="send the header Triplecast-Ticket")
-    return ticket
-
-
-def _quoted(id: str) -> str:
-    return quote(id, safe="")
+def _check_id(id: str) -> None:
+    """Raises `Problem` 400 for an id that has no address of its own."""
+    _, slash, end = id.rpartition("/")
+    if slash and end in PARTS:
+        raise Problem(400, "the id cannot be addressed", f"/{end} at its end is an address itself", "end it otherwise")
+    if not {".", ".."}.isdisjoint(id.split("/")):
+        found = "clients and proxies resolve '.' and '..' between slashes (RFC 3986, 5.2.4)"
+        raise Problem(400, "the id cannot be addressed", found, "name these parts otherwise")

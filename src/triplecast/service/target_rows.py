@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from triplecast.delivery.requests import TargetRequests, shown
 from triplecast.delivery.target import LONGEST_DIGEST, SHORTEST_DIGEST, Destination, Target
 from triplecast.egress.url import LONGEST
+from triplecast.service.bodies import Strict
 from triplecast.service.problems import Problem
 
 
-class NewTarget(BaseModel):
+class NewTarget(Strict):
     """Where notifications are delivered to: one of both."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     webhook: str | None = Field(None, max_length=LONGEST, description="a public URL, as Standard Webhooks")
     secret: str | None = Field(None, max_length=100, description="of a webhook: whsec_ and base64; else one is made")

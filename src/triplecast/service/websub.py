@@ -18,7 +18,6 @@ from triplecast.engine import Engine
 from triplecast.journal import read_clock, system_clock
 from triplecast.model.subscription import Registration
 from triplecast.outbox import Notification
-from triplecast.registry.listing import LiveSubscription
 from triplecast.service.feeds import WRITTEN, open_feed, write_feed
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import CALLBACKS, State
@@ -91,15 +90,10 @@ def _read_form(data: bytes) -> dict[str, str]:
 
 def open_hub(engine: Engine, egress: Egress, requests: TargetRequests) -> Hub:
     """To be closed."""
-
-    def find(topic: str) -> Registration | None:
-        found = find_topic(engine, topic)
-        return None if found is None else requests.registration(found[0].registration)
-
-    return Hub(egress, requests, find)
+    return Hub(egress, requests, lambda topic: (find_topic(engine, topic) or (None,))[0])
 
 
-def find_topic(engine: Engine, topic: str) -> tuple[LiveSubscription, str] | None:
+def find_topic(engine: Engine, topic: str) -> tuple[Registration, str] | None:
     """The subscription whose feed has this address, and the feed's form; None for another address."""
     try:
         parts = urlsplit(topic)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,6 +12,7 @@ import pytest
 from tests.feed_server import Said, rss, serve_feeds
 from triplecast.cli import main
 from triplecast.cli.terminal import Exit
+from triplecast.sources import SourceList
 
 
 def test_a_source_is_added_polled_shown_and_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,6 +44,19 @@ def test_a_source_is_added_polled_shown_and_removed(tmp_path: Path, capsys: pyte
         assert main(["sources", folder, "release", url, *allowed]) == Exit.NOTHING
         assert main(["sources", folder, "remove", url]) == Exit.DONE
         assert main(["poll", folder, "--once", "--every", "5m", "--at-most", "12h"]) == Exit.NOTHING
+
+
+def test_what_a_server_says_stays_on_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, url = str(tmp_path / "folder"), "https://news.example/feed"
+    assert main(["sources", folder, "add", url]) == Exit.DONE
+    (listed,) = SourceList(tmp_path / "folder").sources()
+    said = replace(listed, error="no answer\nhttps://other.example/  feed")
+    monkeypatch.setattr(SourceList, "sources", lambda _: [said])
+    capsys.readouterr()
+    assert main(["sources", folder]) == Exit.DONE
+    assert capsys.readouterr().out.endswith("  no answer\\u000Ahttps://other.example/  feed\n")
 
 
 def test_outlines_go_in_and_out(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

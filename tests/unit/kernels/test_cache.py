@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numba
@@ -74,6 +76,22 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path: Path) -> None:
     planted.chmod(0o777)
     folder = choose_folder("kernels-1", {"TRIPLECAST_CACHE": str(tmp_path / "own")}, tmp_path / "home", tmp_path)
     assert folder == tmp_path / "home" / ".cache" / "triplecast" / "kernels-1"
+
+
+def test_a_folder_that_cannot_be_written_to_is_used_where_it_has_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "read-only file system")
+
+    folder, environment = tmp_path / "own" / "kernels-1", {"TRIPLECAST_CACHE": str(tmp_path / "own")}
+    assert choose_folder("kernels-1", environment, tmp_path / "home", tmp_path) == folder
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    assert choose_folder("kernels-1", environment, tmp_path / "home", tmp_path) != folder
+    (folder / "join.compiled").touch()
+    assert choose_folder("kernels-1", environment, tmp_path / "home", tmp_path) == folder
+    folder.chmod(0o777)
+    assert choose_folder("kernels-1", environment, tmp_path / "home", tmp_path) != folder
 
 
 def test_a_parent_planted_in_the_temporary_folder_is_not_used(tmp_path: Path) -> None:

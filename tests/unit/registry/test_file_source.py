@@ -46,7 +46,9 @@ class Desk:
         self.journal = Journal.open(self.output)
         self.horizon = MovingHorizon()
         index = IndexWriter(SegmentFolder(self.output / "index"))
-        upkeep = IndexUpkeep(index, self.journal, lambda: 0, self.horizon.cover_snapshot)
+        upkeep = IndexUpkeep(
+            index, self.journal, lambda: 0, lambda each: self.horizon.cover(each.manifest, each.covers)
+        )
         self.registry = Registry(self.journal, upkeep, self.broad_per_owner)
         self.source = FileSource([self.files], self.registry, self.journal, self.tell)
 

@@ -18,7 +18,8 @@ RAW = ("Input should", "Field required", "Extra inputs", "Value error", "pydanti
         ({"text": TEXT, "lease": -1}, "lease is to be more than 0", "send lease so"),
         ({"text": TEXT, "lease": []}, "lease is to be a number or 'forever'", "send lease so"),
         ({"text": TEXT, "id": "x" * 5000}, "id is to have at most 4096 characters", "send id so"),
-        ({"text": TEXT, "key": "a"}, "key is to be a list", "send key so"),
+        ({"text": TEXT, "key": "a"}, "key is to be a list", 'send {"key": ["a"]}; see'),
+        ({"words": "rail", "in": "dc:title"}, "in is to be a list", 'send {"in": ["dc:title"]}; see'),
         ({"text": TEXT, "delivery": {"every": "often"}}, "delivery.every is to be a number", "send delivery.every so"),
         (
             {"text": "", "near": 1.5},
@@ -76,6 +77,40 @@ def test_a_parameter_that_is_unknown(client: TestClient, method: str, address: s
     answer = client.request(method, address)
     assert (answer.status_code, answer.json()["detail"]) == (422, f"the parameter {name} is unknown here")
     assert answer.json()["mend"] == mend
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/notifications?since=0&since=1",
+        "/sparql?query=a&query=b",
+        "/documents/stream?offset=0&offset=1",
+        "/subscriptions?owner=a&limit=2&owner=b",
+        "/documents?graph=urn:a&graph=urn:b",
+    ],
+)
+def test_a_parameter_that_is_read_once_is_sent_once(client: TestClient, address: str) -> None:
+    name = address.partition("?")[2].partition("=")[0]
+    for method in ("GET", "PUT") if "documents?" in address else ("GET",):
+        problem = client.request(method, address, content="").json()
+        found = f"the parameter {name} is sent twice"
+        assert (problem["status"], problem["detail"], problem["mend"]) == (400, found, "send it once")
+    assert client.get("/followers/ada/snapshot?bucket=1&bucket=2").json()["title"] != "the request is not as described"
+
+
+@pytest.mark.parametrize(
+    ("text", "detail", "mend"),
+    [
+        ("SELECT * { ?s dx:foo ?o }", "the prefix dx: is not declared", "add PREFIX dx: <…>"),
+        ("SELCT ?s { ?s a ?o }", "unknown word SELCT", "was SELECT meant?; expected: a keyword, a variable like"),
+        ("ASK { ?s ?p ?o FILTER(?o == 1) }", "unexpected ==", "SPARQL compares with one ="),
+        ('ASK { ?s ?p ?o "a; b" }', 'unexpected "a; b"', "expected: "),
+    ],
+)
+def test_advice_about_a_query_is_its_mend(client: TestClient, text: str, detail: str, mend: str) -> None:
+    problem = client.post("/subscriptions", json={"text": text}).json()
+    assert problem["detail"] == detail
+    assert problem["mend"].startswith(mend)
 
 
 def test_clients_of_sparql_send_parameters_of_their_own(client: TestClient) -> None:

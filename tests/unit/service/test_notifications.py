@@ -73,6 +73,8 @@ def test_an_id_that_never_was_one_is_said(engine: Engine, client: TestClient) ->
         unknown = client.get("/notifications?subscription=title", headers={"Accept": accept})
         assert (unknown.status_code, unknown.json()["title"]) == (404, "there is no subscription of this id")
         assert "GET /subscriptions" in unknown.json()["mend"]
+    assert client.get("/undecided?subscription=title").json() == unknown.json()
+    assert client.get("/undecided?subscription=titles").json()["undecided"] == []
     assert sequences(client, "?subscription=titles&since=now") == []
     assert sequences(client, "?subscription=gone") == [2], "what was recorded stays"
     assert sequences(client, "?subscription=gone&since=now") == []

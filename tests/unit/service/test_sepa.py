@@ -279,6 +279,18 @@ def test_a_stranger_may_say_little_and_a_client_with_a_token_more(engine: Engine
             assert _receive(shown)["notification"]["sequence"] == 0
 
 
+def test_text_that_is_no_utf_8_ends_the_connection_without_a_traceback(
+    engine: Engine, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with served(engine) as address, connect(address.replace("http", "ws") + "/subscribe") as client:
+        client.send([b"\xc3", b"("], text=True)
+        with pytest.raises(ConnectionClosed) as closed:
+            client.recv(timeout=20)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1007
+    assert capfd.readouterr().err == ""
+
+
 def test_a_subscription_that_lost_rows_by_pruning_ends_and_says_so(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,37 @@ def test_an_id_that_is_the_address_of_a_part_of_another_is_refused(client: TestC
     assert client.post("/subscriptions", json={"text": RAIL, "id": "feed"}).status_code == 201
 
 
+@pytest.mark.parametrize(
+    ("id", "found"),
+    [
+        ("..", "resolve '.' and '..'"),
+        ("a/../b", "resolve '.' and '..'"),
+        ("./a", "resolve '.' and '..'"),
+        ("a\nb", r"the id of a subscription holds a control character ('\n' at 1)"),
+        ("\x00", r"holds a control character ('\x00' at 0)"),
+        ("ä\x85", r"holds a control character ('\x85' at 1)"),
+    ],
+)
+def test_an_id_without_an_address_of_its_own_is_refused(client: TestClient, id: str, found: str) -> None:
+    problem = client.post("/subscriptions", json={"text": RAIL, "id": id}).json()
+    assert problem["status"] == 400
+    assert found in problem["detail"]
+    assert problem["mend"]
+
+
+def test_of_a_strangers_guess_no_query_is_read(
+    client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or it would take longer where there is something."""
+    made = client.post("/subscriptions", json={"text": RAIL, "id": "rail"}).json()
+    read: list[object] = []
+    monkeypatch.setattr("triplecast.registry.listing.admit", lambda *each, **_: read.append(each))
+    for part in ("", "/feed", "/feed.atom?key=a", "/ldes?key=a"):
+        assert client.get(f"/subscriptions/rail{part}", headers={"Triplecast-Ticket": "a"}).status_code == 404
+    client.patch("/subscriptions/rail", json={}, headers={"Triplecast-Ticket": made["ticket"]})
+    assert read == []
+
+
 def test_an_unknown_id_and_a_wrong_ticket_are_answered_alike(client: TestClient) -> None:
     client.post("/subscriptions", json={"text": RAIL, "id": "rail"})
     for method in ("GET", "DELETE", "PATCH"):
@@ -56,10 +87,10 @@ def test_an_unknown_id_and_a_wrong_ticket_are_answered_alike(client: TestClient)
 
 
 def test_an_id_may_have_any_characters(client: TestClient) -> None:
-    id = "news/rail & söhne?.rq"
-    made = client.post("/subscriptions", json={"text": RAIL, "id": id}).json()
-    ticket = {"Triplecast-Ticket": made["ticket"]}
-    assert client.get(f"/subscriptions/{quote(id, safe='')}", headers=ticket).json()["id"] == id
+    for id in ("news/rail & söhne?.rq", "a//b", "/", "a/...", "https://e.org/#rail", "\u05d0 b"):
+        made = client.post("/subscriptions", json={"text": RAIL, "id": id}).json()
+        ticket = {"Triplecast-Ticket": made["ticket"]}
+        assert client.get(f"/subscriptions/{quote(id, safe='')}", headers=ticket).json()["id"] == id
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,7 @@ LONGEST = 1_000_000
 
 
 @operator(
-    OP + "similarity",
-    version=f"1/{SHIPPED}",
-    arguments=("bound", "bound", "free"),
-    cost=0.0005,
-    batch=True,
-    seconds=60,
+    OP + "similarity", version=f"1/{SHIPPED}", arguments=("bound", "bound", "free"), cost=0.0005, batch=True, seconds=60
 )
 def similarity(
     events: Sequence[PublicationView], texts: Sequence[object], others: Sequence[object]

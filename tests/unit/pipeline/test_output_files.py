@@ -1,0 +1,127 @@
+"""Notifications at an address are what the outbox has, each once, whoever was killed when."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="addresses need the extra [spark]")
+
+from tests.bucket import Bucket
+from tests.properties.output_kills import check_files, put_all, record, recorded, run, stored
+from triplecast.engine import Engine
+from triplecast.errors import InputError, StorageFault
+from triplecast.journal import Journal
+from triplecast.pipeline.object_store import ObjectStore
+from triplecast.pipeline.output_files import OutputFiles, choose_folder
+
+
+@pytest.mark.slow
+def test_who_is_killed_leaves_whole_files_that_never_change(tmp_path: Path, bucket: Bucket, seed: int) -> None:
+    deaths = run(tmp_path, bucket, seed, 3)
+    assert deaths["output.planned"] + deaths["output.put"] == 2
+
+
+def test_files_go_on_where_they_ended(tmp_path: Path, bucket: Bucket) -> None:
+    """And nothing comes again that its reader has taken away."""
+    record(tmp_path, 30)
+    put_all(tmp_path, bucket.address("out"))
+    files = stored(bucket, "out")
+    check_files(files, recorded(tmp_path))
+    assert len(files) > 2
+    for name in files:
+        bucket.bucket.Object(name).delete()
+    put_all(tmp_path, bucket.address("out"))
+    assert not stored(bucket, "out")
+    record(tmp_path, 3, 100)
+    put_all(tmp_path, bucket.address("out"))
+    assert b"".join(stored(bucket, "out").values()).decode().splitlines() == recorded(tmp_path)[60:]
+
+
+def test_a_folder_that_machines_share_has_the_same_files(tmp_path: Path, bucket: Bucket) -> None:
+    record(tmp_path / "run", 10)
+    for address in (bucket.address("out"), f"file://{tmp_path}/out"):
+        put_all(tmp_path / "run", address)
+    found = [each.read_bytes() for each in sorted((tmp_path / "out").iterdir())]
+    assert found == list(stored(bucket, "out").values())
+
+
+def test_what_was_planned_is_put_though_more_is_recorded(
+    tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the store has it, and where it has not; also when the store failed in between."""
+    record(tmp_path, 20)
+    write, arrives = ObjectStore.write, iter([False, True, True])
+
+    def fail(store: ObjectStore, name: str, source: bytes) -> None:
+        if next(arrives):
+            write(store, name, source)
+        raise StorageFault(name, "no answer", "start again")
+
+    monkeypatch.setattr(ObjectStore, "write", fail)
+    seen: list[dict[str, bytes]] = []
+    for turn in range(3):
+        with pytest.raises(StorageFault, match="no answer"):
+            put_all(tmp_path, bucket.address("out"))
+        seen.append(stored(bucket, "out"))
+        record(tmp_path, 5, 100 * (turn + 1))
+    assert [len(each) for each in seen] == [0, 1, 1]
+    assert seen[1] == seen[2]
+    monkeypatch.undo()
+    put_all(tmp_path, bucket.address("out"))
+    check_files(stored(bucket, "out"), recorded(tmp_path))
+
+
+def test_what_was_pruned_is_left_out(tmp_path: Path, bucket: Bucket) -> None:
+    record(tmp_path, 20)
+    with Engine.open(tmp_path) as engine:
+        engine.prune(7)
+    lines = recorded(tmp_path)
+    assert len(lines) < 40
+    put_all(tmp_path, bucket.address("out"))
+    assert b"".join(stored(bucket, "out").values()).decode().splitlines() == lines
+    with Engine.open(tmp_path) as engine:
+        engine.publish("<http://e/1> <http://e/number> 1 ; <http://e/text> 2 .", "text/turtle", "http://e/1")
+        engine.prune(42)
+    put_all(tmp_path, bucket.address("out"))
+    assert b"".join(stored(bucket, "out").values()).decode().splitlines() == lines
+
+
+def test_files_of_another_outbox_are_left_alone(tmp_path: Path, bucket: Bucket) -> None:
+    address = bucket.address("out")
+    for name in ("one", "other"):
+        record(tmp_path / name, 5)
+    put_all(tmp_path / "one", address)
+    shutil.copytree(tmp_path / "one", tmp_path / "copy")
+    with pytest.raises(InputError, match="s3://bucket/out has the notifications of another outbox"):
+        put_all(tmp_path / "other", address)
+    record(tmp_path / "one", 5, 100)
+    put_all(tmp_path / "one", address)
+    with pytest.raises(StorageFault, match="it is an older copy"):
+        put_all(tmp_path / "copy", address)
+    files = stored(bucket, "out")
+    for each in (tmp_path / "one").glob("outbox*"):
+        each.unlink()
+    with pytest.raises(InputError, match="another outbox"):
+        put_all(tmp_path / "one", address)
+    assert stored(bucket, "out") == files
+
+
+def test_a_folder_is_needed_beside_an_address_only(tmp_path: Path) -> None:
+    assert choose_folder("out", None, "s3://b/in") == Path("out")
+    assert choose_folder("s3://b/out", "state", "s3://b/ou") == Path("state")
+    for output, folder, inbox, found in (
+        ("s3://b/out", None, None, "no journal and no index can be kept"),
+        ("out", "state", None, "--folder names another"),
+        ("s3://b/in/out", "state", "s3://b/in", "is in the inbox"),
+        (str(tmp_path), None, str(tmp_path), "inbox and output are one folder"),
+    ):
+        with pytest.raises(InputError, match=found):
+            choose_folder(output, folder, inbox)
+
+
+def test_an_address_that_cannot_be_is_refused(tmp_path: Path, bucket: Bucket) -> None:
+    with Journal.in_memory() as journal, pytest.raises(InputError, match="there is no nowhere"):
+        OutputFiles(bucket.address("out").replace("bucket", "nowhere"), journal)
