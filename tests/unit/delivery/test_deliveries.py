@@ -16,7 +16,6 @@ import triplecast
 from tests.unit.delivery.folders import HOOK, QUERY, SECOND, Folder, answer
 from tests.unit.delivery.simulation import run_history
 from triplecast.delivery import deliveries
-from triplecast.delivery.reading import MOST_HELD
 from triplecast.delivery.retrying import ATTEMPTS, WAITS, wait_after
 from triplecast.egress import HttpAnswer, read_retry_after
 from triplecast.errors import EgressFailed, EgressRefused
@@ -334,22 +333,16 @@ def test_a_target_far_behind_keeps_little_in_memory(folder: Folder) -> None:
     assert longest <= 100
 
 
-@pytest.mark.parametrize("held", [MOST_HELD, 60_000])
-def test_those_who_are_behind_read_the_outbox_once_together(
-    folder: Folder, held: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As after a restart; a target at a time it would be once for each eighth. Unless too much waits for them."""
-    pages, most = list[int](), 0
+def test_those_who_are_behind_read_the_outbox_once_together(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a restart, not each for itself after each delivery."""
+    pages = list[int]()
 
     def read(outbox: OutboxReader, epoch: int, after: int) -> list[Notification]:
-        nonlocal most
         pages.append(after)
-        most = max(most, sum(len(each.feed.queue) for each in folder.deliveries._lives.values()))
         return [*outbox.notifications(Cursor(epoch, after), 10)]
 
     monkeypatch.setattr(deliveries, "read_page", read)
     monkeypatch.setattr(deliveries, "PAGE", 10)
-    monkeypatch.setattr(deliveries, "MOST_HELD", held)
     names = [f"q-{number}" for number in range(200)]
     folder.engine.subscribe_many([triplecast.Subscription(each, QUERY, notify="every") for each in names])
     for each in names:
@@ -360,7 +353,6 @@ def test_those_who_are_behind_read_the_outbox_once_together(
     folder.deliveries.flush()
     folder.start()
     pages.clear()
-    most = 0
     assert folder.deliveries.due() == []
     for _ in range(30):
         folder.deliveries.read()
@@ -372,10 +364,7 @@ def test_those_who_are_behind_read_the_outbox_once_together(
     folder.reply = reply
     folder.go_until_quiet()
     assert sorted(url for url, *_ in folder.sent) == sorted(f"https://hook.example/{each}" for each in names)
-    if held == MOST_HELD:
-        assert len(pages) <= 2 * 21
-    else:
-        assert most <= 80
+    assert len(pages) <= 2 * 21
 
 
 @pytest.mark.parametrize(
