@@ -14,6 +14,7 @@ from tests.kafka.topics import TURTLE, events, rejected, take_all, taking, turtl
 from triplecast.errors import InputError, StorageFault
 from triplecast.ingest.gate import GATE
 from triplecast.kafka import Kafka, topic_reader
+from triplecast.kafka.connection import describe_topic
 
 Topics = tuple[str, str]
 
@@ -182,6 +183,8 @@ def test_brokers_that_restart_and_partitions_that_are_added(
         assert taken.drain()
         broker.restart(signal.SIGKILL)
         broker.admin.create_partitions([NewPartitions(topic, 2)])[topic].result(30)
+        while len(describe_topic(kafka, topic).partitions) < 2:
+            time.sleep(0.1)
         broker.send(topic, ("http://e/300", turtle(300), TURTLE))
         broker.send(topic, ("http://e/301", turtle(301), TURTLE), partition=1)
         until = time.monotonic() + 60

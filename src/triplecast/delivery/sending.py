@@ -48,10 +48,7 @@ class MailServer:
 
 
 def sender_of(
-    deliveries: Deliveries,
-    ways: Mapping[str, Deliver],
-    journal: JournalFile,
-    operators: Callable[[], OperatorSet],
+    deliveries: Deliveries, ways: Mapping[str, Deliver], journal: JournalFile, operators: Callable[[], OperatorSet]
 ) -> Deliver:
     """What makes attempts, one of `ways` for each kind of target; nothing is sent for a registration that has ended."""
 

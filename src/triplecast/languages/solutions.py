@@ -227,10 +227,7 @@ def _names_of(items: tuple[_Item, ...]) -> frozenset[Variable]:
 
 
 def _refuse_late(
-    translation: Translation,
-    having: tuple[Expression, ...],
-    items: tuple[_Item, ...],
-    visible: dict[Variable, None],
+    translation: Translation, having: tuple[Expression, ...], items: tuple[_Item, ...], visible: dict[Variable, None]
 ) -> None:
     """HAVING comes before SELECT (section 18.2.4), so it never sees what SELECT binds: nothing would match."""
     late = {item.variable: item.token for item in items if item.expression is not None}

@@ -64,11 +64,7 @@ class Partitioner:
     assigns anew. For one thread at a time."""
 
     def __init__(
-        self,
-        strategy: str,
-        shards: int,
-        sample: Sequence[Publication] = (),
-        taxonomies: Taxonomies = NO_TAXONOMIES,
+        self, strategy: str, shards: int, sample: Sequence[Publication] = (), taxonomies: Taxonomies = NO_TAXONOMIES
     ) -> None:
         check_partition(strategy, shards)
         self.strategy, self.shards = strategy, shards

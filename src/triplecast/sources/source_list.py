@@ -165,10 +165,7 @@ class SourceList:
             file.run("DELETE FROM held WHERE source = ?", [(source.id,)])
             if source.withheld and source.kind != FEED:
                 file.run("UPDATE page SET etag = '', last_modified = '' WHERE source = ?", [(source.id,)])
-            self.note(
-                file,
-                replace(source, withheld=0, error="", next_check=now, is_released=bool(source.withheld)),
-            )
+            self.note(file, replace(source, withheld=0, error="", next_check=now, is_released=bool(source.withheld)))
         return source.withheld
 
     def sources(self) -> list[KnownSource]:
