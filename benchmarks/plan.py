@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure
 from benchmarks.scenarios.dropping import measure_dropped
+from benchmarks.scenarios.everybody import measure_everybody
 from benchmarks.scenarios.executors import measure_executors
 from benchmarks.scenarios.following import measure_changed_line
 from benchmarks.scenarios.frontdoor import measure_front_door
@@ -95,6 +96,8 @@ REPLACED_SECONDS = 60.0
 READ_SECONDS = 10.0
 SERVICE, QUICK_SERVICE = (9_900, 15.0), (1_000, 3.0)
 """Readers, and seconds of each load."""
+EVERYBODY, QUICK_EVERYBODY = (9_900, 90_100), (100, 900)
+"""Event streams, and webhooks, that are told of one match."""
 FRONT_DOOR = 100_000, 1.5
 """Subscriptions, and seconds of a turn."""
 QUICK_FRONT_DOOR = 10_000, 0.2
@@ -138,6 +141,7 @@ def _plan_whole(root: Path, large: bool) -> list[tuple[str, Run]]:
         ("following", partial(measure_changed_line, "alerts", SPARK_SUBSCRIPTIONS)),
         ("dropped", partial(measure_dropped, "alerts", SPARK_SUBSCRIPTIONS)),
         ("service", partial(measure_service, *SERVICE)),
+        ("service", partial(measure_everybody, *EVERYBODY)),
         ("tenmillion", partial(measure_ten_million, TEN_MILLION, PUBLICATIONS)),
         ("shards", partial(measure_shards, LARGE)),
         ("executors", partial(measure_executors, "alerts", QUICK_SIZE, heavy=True)),
@@ -175,6 +179,7 @@ def _plan_quick(root: Path) -> list[tuple[str, Run]]:
         ("following", partial(measure_changed_line, "alerts", QUICK_SIZE)),
         ("dropped", partial(measure_dropped, "alerts", QUICK_SIZE)),
         ("service", partial(measure_service, *QUICK_SERVICE)),
+        ("service", partial(measure_everybody, *QUICK_EVERYBODY)),
         ("tenmillion", partial(measure_ten_million, 10 * QUICK_SIZE, QUICK_PUBLICATIONS, slice_size=QUICK_SIZE)),
         ("shards", partial(measure_shards, QUICK_SIZE)),
         ("executors", partial(measure_executors, "alerts", QUICK_SIZE, heavy=True, seconds=8.0)),

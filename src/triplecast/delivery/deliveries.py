@@ -13,7 +13,7 @@ from triplecast.delivery.attempt import DELIVERED, FAILED, GONE, REFUSED, Attemp
 from triplecast.delivery.hearing import TargetIndex
 from triplecast.delivery.ledger import Ledger
 from triplecast.delivery.live import SET_BACK, DeliveryLag, Live, buried, is_exhausted, lag_of
-from triplecast.delivery.reading import MOST_QUEUED, PAGE, first, read_one, read_page
+from triplecast.delivery.reading import MOST_HELD, MOST_QUEUED, PAGE, first, read_one, read_page
 from triplecast.delivery.store import MOST_DEAD, TargetStore
 from triplecast.delivery.target import COMMAND, DAMAGED, EMAIL, KINDS, WEBHOOK, WEBSUB, DeadLetter, Target
 from triplecast.delivery.turns import AT_ONCE, HostTurns
@@ -61,7 +61,8 @@ class Deliveries:
         self._latest = 0
         """When something was due last."""
         self._hungry: dict[str, Live] = {}
-        """Those that are due and have to be read for."""
+        """Those that have to be read for."""
+        self._is_crowded = False  # much waits for these already
         self._epoch, self._end = self._ledger.reached
         for target in store.targets():
             self._take(target)
@@ -102,8 +103,7 @@ class Deliveries:
             self._latest = now
             while self._due and self._due[0][0] <= now and self._turns.is_free:
                 at, _, id = heappop(self._due)
-                live = self._lives.get(id)
-                if live is None or live.scheduled != at:
+                if (live := self._lives.get(id)) is None or live.scheduled != at:
                     continue
                 live.scheduled = None
                 if live.target.expires is not None and live.target.expires <= now:
@@ -143,8 +143,7 @@ class Deliveries:
             for id in self._turns.give_back(attempt.target, outcome.answered, now):
                 if id in self._lives:
                     self._schedule(self._lives[id])
-            live = self._lives.get(attempt.target.id)
-            if live is None:
+            if (live := self._lives.get(attempt.target.id)) is None:
                 return
             live.in_flight = False
             if attempt.letter is not None and outcome.word != REFUSED:
@@ -244,7 +243,8 @@ class Deliveries:
             self._schedule(live)
 
     def _feed(self, end: int) -> None:
-        """Read one page for those that are behind, from the one that is farthest behind."""
+        """Read one page for those that are behind, from the one that is farthest behind. Those that got something are
+        sent to, and read for all the same: so they all read the outbox once, not each for itself."""
         start = min(live.feed.upto for live in self._hungry.values())
         page = [*read_page(self._outbox, self._epoch, start)]
         upto = page[-1].sequence if len(page) == PAGE else end
@@ -252,13 +252,13 @@ class Deliveries:
             for live in self._hearing.of(each):
                 if live.target.id in self._hungry and not live.feed.is_full:
                     self._offer(live, each)
+        held = 0
         for live in [*self._hungry.values()]:
-            if not live.feed.is_full and live.feed.upto < upto:
-                live.feed.upto = upto
-            live.feed.at_end = not live.feed.is_full and live.feed.upto >= self._end
-            if live.feed.at_end or live.feed.queue:
+            held += live.feed.size
+            if live.feed.come_to(upto, self._end) or (self._is_crowded and live.feed.queue):
                 del self._hungry[live.target.id]
                 self._schedule(live)
+        self._is_crowded = held > MOST_HELD
 
     def _begin_again(self, epoch: int, sequence: int) -> None:
         """The outbox has lost its end, or is another: nobody knows which sequences it gave, so all is read again that
@@ -313,8 +313,7 @@ class Deliveries:
 
     def _begin(self, live: Live, now: int) -> list[Attempt]:
         """No attempt where it is not the target's turn, or where what was to be replayed is gone."""
-        waits = self._turns.take(live.target, now)
-        if waits is not None:
+        if (waits := self._turns.take(live.target, now)) is not None:
             if waits:
                 live.scheduled = waits
                 heappush(self._due, (waits, next(self._number), live.target.id))
@@ -342,6 +341,7 @@ class Deliveries:
         if target.disabled:
             self._give_up(live, target.disabled)
         else:
+            self._hungry.pop(target.id, None)
             live.feed.restart(target.sequence)
 
     def _settle_letter(self, live: Live, letter: DeadLetter, outcome: AttemptOutcome, now: int) -> None:

@@ -15,6 +15,11 @@ MOST_QUEUED = 100
 QUEUED_BYTES = 1 << 20
 """once they have these bytes of answers, there is no room for another."""
 
+MOST_HELD = 256 << 20
+"""Bytes of what waits for targets that are behind; beyond them none is read for that has something to get."""
+_ROW_BYTES = 1_000
+"""What a notification takes beside its answers, about."""
+
 
 class TargetFeed:
     """What one target is to get next, in memory: the next notifications, and how far they have been read."""
@@ -32,6 +37,20 @@ class TargetFeed:
     @property
     def is_full(self) -> bool:
         return len(self.queue) >= MOST_QUEUED or self._bytes >= QUEUED_BYTES
+
+    @property
+    def size(self) -> int:
+        """Bytes of what it holds, about."""
+        return self._bytes + _ROW_BYTES * len(self.queue)
+
+    def come_to(self, sequence: int, end: int) -> bool:
+        """Note that everything up to a sequence was offered, where there was room. Whether nothing more is to be read
+        for it now: `end` is what all have come to that are fed with what the outbox gets."""
+        is_full = self.is_full
+        if not is_full:
+            self.upto = max(self.upto, sequence)
+        self.at_end = not is_full and self.upto >= end
+        return is_full or self.at_end
 
     def offer(self, notification: Notification) -> bool:
         """Take the next notification, if there is room for it."""

@@ -132,7 +132,8 @@ class OperatorSet:
 
     def with_recorded(self, operators: Iterable[Operator]) -> OperatorSet:
         """Return this set with recorded operators added; a later record of an IRI replaces the one before."""
-        return OperatorSet(self.operators, (*self.recorded, *operators), self.faults)
+        added = (*operators,)
+        return self if not added else OperatorSet(self.operators, (*self.recorded, *added), self.faults)
 
 
 NO_OPERATORS = OperatorSet()

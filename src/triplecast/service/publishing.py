@@ -14,6 +14,10 @@ from triplecast.service.call_threads import CallThreads, overloaded
 
 TOGETHER = 64
 """Documents of one group."""
+OVERLOADED = 12
+"""Documents that wait at most while more come than are committed: those that are accepted are answered soon."""
+_REFUSAL, _REFUSALS = 16, 2_000
+"""How many documents are accepted, after one is refused and after many are, until that is over."""
 
 
 class _Waiting(NamedTuple):
@@ -30,6 +34,8 @@ class Publications:
         self._alone = threads
         self._together = CallThreads("publishing", 1, 0)
         self._most = most
+        self._overload = 0
+        """How many more documents are to be accepted until it is over."""
         self._waiting: deque[_Waiting] = deque()
         self._task: asyncio.Task[None] | None = None
 
@@ -37,13 +43,16 @@ class Publications:
         self._together.close()
 
     def check(self) -> None:
-        """Raises `Problem` 429 where too many wait."""
-        if len(self._waiting) >= self._most:
+        """Raises `Problem` 429 where too many wait. Once that has happened fewer may, for as long as more than one of
+        `_REFUSAL` is refused: a queue that never empties would make all wait, and serve no more of them."""
+        if len(self._waiting) >= (min(self._most, OVERLOADED) if self._overload else self._most):
+            self._overload = min(self._overload + _REFUSAL, _REFUSALS)
             raise overloaded("too many documents wait")
 
     async def publish(self, document: Document) -> Receipt:
         """What `Engine.publish` returns. Raises what that and `check` raise."""
         self.check()
+        self._overload = max(self._overload - 1, 0)
         waiting = _Waiting(document, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         if self._task is None:

@@ -39,6 +39,8 @@ CONNECTIONS = 10_000
 FILES = CONNECTIONS + STREAMS + 2_000
 """Descriptors, where the system grants them: without one left nothing is accepted, nor delivered."""
 BACKLOG = 2_048
+UNSENT_BYTES = 16 << 10
+"""Of a connection, in the kernel: of its own accord that keeps megabytes for each client that takes nothing."""
 SWITCH_SECONDS = 0.001
 """Between threads that compute: of Python's 5 ms, each statement of who commits would wait for the event loop."""
 
@@ -57,7 +59,7 @@ def serve(
     sys.setswitchinterval(SWITCH_SECONDS)
     with ExitStack() as opened:
         engine = opened.enter_context(Engine.open(folder, elsewhere=spark))
-        listening = opened.enter_context(_listen(host, port))
+        listening = opened.enter_context(listen(host, port))
         control = ControlServer(folder.absolute(), engine.serving.answer_line)
         opened.callback(control.close)
         engine.serving.announce(str(control.address))
@@ -127,7 +129,8 @@ def _allow_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Raises `InputError`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
@@ -135,6 +138,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise InputError(f"cannot listen at {host}: {error}", "name an address of this machine with --host") from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)  # connections inherit it
         listening.bind(address)
         listening.listen(BACKLOG)
     except OSError as error:

@@ -50,8 +50,8 @@ class ServiceSettings:
     """Calls of the engine that are under way at once."""
     waiting: int = 512
     """Calls that wait for one of these. Whoever comes then is told to come again."""
-    documents_waiting: int = 128
-    """Documents that wait for those that are being committed: the last of them for some 100 ms."""
+    documents_waiting: int = 64
+    """Documents that wait for those that are being committed: the last of them for some 60 ms."""
     streams: int = STREAMS
     """Streams of notifications that are open at once."""
     logs_kept: int = 8

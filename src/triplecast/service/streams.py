@@ -32,7 +32,7 @@ HEARTBEAT_SECONDS = 15.0
 LOOKS = 15
 """In that time: for streams that heard nothing, or stall."""
 BYTES_AT_ONCE = 16 << 10
-"""Of lines that are sent together, unless one alone is longer: so much more than a connection takes is held."""
+"""That are sent together, of a long event a part: so much more than a connection takes is held."""
 TURN_BYTES = 1 << 20
 """That a stream gets before others have their turn."""
 STREAMS_AT_ONCE = 64
@@ -51,8 +51,8 @@ class Stream(asyncio.Protocol):
     """An open stream: what its connection's transport calls. On the event loop's thread alone, as all here is."""
 
     __slots__ = (
-        "_streams", "heard_at", "is_chunked", "is_due", "is_live", "is_queued", "is_reading", "place", "stalled_at",
-        "transport", "wanted",
+        "_streams", "begun", "heard_at", "is_chunked", "is_due", "is_live", "is_queued", "is_reading", "place",
+        "stalled_at", "transport", "wanted",
     )  # fmt: skip
 
     def __init__(
@@ -65,7 +65,9 @@ class Stream(asyncio.Protocol):
     ) -> None:
         self._streams = streams
         self.place = place
-        """Everything up to here was sent."""
+        """Everything up to here was sent,"""
+        self.begun = 0
+        """and so many bytes of the event that follows."""
         self.wanted = wanted
         self.is_live = is_live
         self.is_chunked = is_chunked
@@ -106,7 +108,7 @@ class Stream(asyncio.Protocol):
 
     def end(self, frames: bytes = b"") -> None:
         assert self.transport is not None
-        if frames:
+        if frames and not self.begun:
             self.send(frames)
         if self.is_chunked:
             self.transport.write(b"0\r\n\r\n")
@@ -197,19 +199,29 @@ class Streams:
                 self._reads += 1
                 self._begin(self._read_pages())
             return
-        left = TURN_BYTES
-        for frames, place in _joined(rows):
-            stream.send(frames, place)
-            left -= len(frames)
-            if stream.stalled_at is not None:
-                return
-            if left <= 0:
-                self.queue(stream)
-                return
+        if not self._send_events(stream, rows):
+            return
         if stream.is_due:  # what lies between is not wanted
             assert isinstance(stream.place, Cursor)
             end = max(stream.place, tail.end)
             stream.send(place_frame(end), end)
+
+    def _send_events(self, stream: Stream, rows: Sequence[NotificationLine]) -> bool:
+        """Whether all were sent: the connection takes more, and others need not have their turn first."""
+        if stream.begun and not (rows and _before(rows[0].cursor) == stream.place):
+            stream.end()  # the event that has begun is pruned
+            return False
+        left = TURN_BYTES
+        for part, cursor, is_whole in _parts(rows, stream.begun):
+            stream.send(part, cursor if is_whole else _before(cursor))
+            stream.begun = 0 if is_whole else stream.begun + len(part)
+            left -= len(part)
+            if stream.stalled_at is not None:
+                return False
+            if left <= 0:
+                self.queue(stream)
+                return False
+        return True
 
     async def _read_pages(self) -> None:
         """One after the other, for streams that are further back than the tail."""
@@ -236,8 +248,10 @@ class Streams:
         finally:
             stream.is_reading = False
         if page is not None and stream.is_open and not self._tail.is_cancelled(stream.wanted.registration):
-            frames = b"".join(event_frame(row.line, row.cursor) for row in page.rows)
-            stream.send(_resync(page) + frames + place_frame(page.end), page.end)
+            if page.lost and not stream.begun:
+                stream.send(_resync(page), _before(page.rows[0].cursor) if page.rows else page.end)
+            if self._send_events(stream, page.rows):
+                stream.send(place_frame(page.end), page.end)
         self.queue(stream)
 
     async def _keep(self) -> None:
@@ -302,23 +316,29 @@ def _all_ended(streams: Sequence[Stream]) -> Sequence[Stream]:
     return [each for each in streams if each.is_live is not None and not each.is_live()]
 
 
-def _joined(rows: Sequence[NotificationLine]) -> Iterator[tuple[bytes, Cursor]]:
-    """Their events, some at a time, with the cursor of the last."""
-    some: list[bytes] = []
-    size = 0
+def _parts(rows: Iterable[NotificationLine], begun: int) -> Iterator[tuple[bytes, Cursor, bool]]:
+    """Their events but for the first bytes, some at a time or a part of one, with the cursor of the last and whether
+    that one is whole."""
+    some, size, cursor = list[memoryview](), 0, Cursor(0, 0)
     for row in rows:
-        some.append(event_frame(row.line, row.cursor))
-        size += len(some[-1])
-        if size >= BYTES_AT_ONCE:
-            yield b"".join(some), row.cursor
+        frame, begun = memoryview(event_frame(row.line, row.cursor))[begun:], 0
+        if some and size + len(frame) > BYTES_AT_ONCE:
+            yield b"".join(some), cursor, True
             some, size = [], 0
+        while len(frame) > BYTES_AT_ONCE:
+            yield bytes(frame[:BYTES_AT_ONCE]), row.cursor, False
+            frame = frame[BYTES_AT_ONCE:]
+        some.append(frame)
+        size, cursor = size + len(frame), row.cursor
     if some:
-        yield b"".join(some), rows[-1].cursor
+        yield b"".join(some), cursor, True
+
+
+def _before(cursor: Cursor) -> Cursor:
+    return cursor._replace(sequence=cursor.sequence - 1)
 
 
 def _resync(page: RowPage) -> bytes:
-    if not page.lost:
-        return b""
     return event_frame(json.dumps({"reason": page.lost, "cursor": str(page.end)}), page.end, "resync")
 
 

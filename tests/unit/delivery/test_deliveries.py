@@ -15,9 +15,11 @@ from standardwebhooks import Webhook
 import triplecast
 from tests.unit.delivery.folders import HOOK, QUERY, SECOND, Folder, answer
 from tests.unit.delivery.simulation import run_history
+from triplecast.delivery import deliveries
 from triplecast.delivery.retrying import ATTEMPTS, WAITS, wait_after
 from triplecast.egress import HttpAnswer, read_retry_after
 from triplecast.errors import EgressFailed, EgressRefused
+from triplecast.outbox import Cursor, Notification, OutboxReader
 
 
 @pytest.fixture
@@ -329,6 +331,40 @@ def test_a_target_far_behind_keeps_little_in_memory(folder: Folder) -> None:
         longest = max(longest, len(live.feed.queue))
     assert titles(folder)[1:] == [*map(str, range(1_200))]
     assert longest <= 100
+
+
+def test_those_who_are_behind_read_the_outbox_once_together(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a restart, not each for itself after each delivery."""
+    pages = list[int]()
+
+    def read(outbox: OutboxReader, epoch: int, after: int) -> list[Notification]:
+        pages.append(after)
+        return [*outbox.notifications(Cursor(epoch, after), 10)]
+
+    monkeypatch.setattr(deliveries, "read_page", read)
+    monkeypatch.setattr(deliveries, "PAGE", 10)
+    names = [f"q-{number}" for number in range(200)]
+    folder.engine.subscribe_many([triplecast.Subscription(each, QUERY, notify="every") for each in names])
+    for each in names:
+        folder.ask("add", subscription=each, delivery={"webhook": f"https://hook.example/{each}"})
+    folder.publish("x")
+    while folder.deliveries.read():
+        pass
+    folder.deliveries.flush()
+    folder.start()
+    pages.clear()
+    assert folder.deliveries.due() == []
+    for _ in range(30):
+        folder.deliveries.read()
+
+    def reply() -> HttpAnswer:
+        folder.now += SECOND
+        return answer(204)
+
+    folder.reply = reply
+    folder.go_until_quiet()
+    assert sorted(url for url, *_ in folder.sent) == sorted(f"https://hook.example/{each}" for each in names)
+    assert len(pages) <= 2 * 21
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -12,17 +11,14 @@ import uvicorn
 
 from triplecast import Engine
 from triplecast.service.app import create_app
-from triplecast.service.server import ServiceServer
+from triplecast.service.server import ServiceServer, listen
 from triplecast.service.settings import ServiceSettings
 
 
 @contextmanager
 def served(engine: Engine, port: int = 0, **settings: object) -> Iterator[str]:
     """Yield its address. Streams that are open as it ends are ended."""
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", port))
-        listening.listen(2048)
+    with listen("127.0.0.1", port) as listening:
         app = create_app(engine, ServiceSettings(**settings))  # type: ignore[arg-type]
         server = ServiceServer(uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=5), app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

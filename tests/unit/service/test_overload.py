@@ -6,7 +6,9 @@ import asyncio
 import threading
 from collections.abc import MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
+from itertools import count
 from typing import Any
 
 import httpx
@@ -17,7 +19,9 @@ from tests.unit.service.conftest import service_of
 from triplecast import Engine, StorageFault, errors
 from triplecast.ingest import Document
 from triplecast.service.app import create_app
-from triplecast.service.problems import problem_of
+from triplecast.service.call_threads import CallThreads
+from triplecast.service.problems import Problem, problem_of
+from triplecast.service.publishing import Publications
 from triplecast.service.settings import ServiceSettings
 
 TURTLE = {"Content-Type": "text/turtle"}
@@ -84,6 +88,50 @@ def test_documents_that_come_at_once_are_committed_together_and_no_more_wait_tha
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
         assert groups == [1, 3]
         assert put(5).status_code == 201
+
+
+def test_once_too_many_came_few_wait_until_those_who_come_are_taken(engine: Engine) -> None:
+    gate = threading.Event()
+    published = engine.serving.publish_together
+
+    def publish(documents: Sequence[Document]) -> object:
+        assert gate.wait(30)
+        return published(documents)
+
+    engine.serving.publish_together = publish  # type: ignore[method-assign, assignment]
+
+    async def scene() -> list[int]:
+        threads = CallThreads("alone", 1, 0)
+        publications = Publications(engine, threads, 40)
+        numbers = count()
+
+        async def put() -> object:
+            graph = f"a:{next(numbers)}"
+            return await publications.publish(Document(graph, b"<a:b> <a:c> <a:d> .", "text/turtle", graph))
+
+        async def most() -> int:
+            """How many wait beside the one that is published, as one more is refused."""
+            gate.clear()
+            taken = [asyncio.create_task(put())]
+            await asyncio.sleep(0.05)
+            with suppress(Problem):
+                while len(taken) < 100:
+                    publications.check()
+                    taken.append(asyncio.create_task(put()))
+                    await asyncio.sleep(0)
+            gate.set()
+            await asyncio.gather(*taken)
+            return len(taken) - 1
+
+        found = [await most(), await most()]
+        for _ in range(40):
+            await put()
+        found.append(await most())
+        publications.close()
+        threads.close()
+        return found
+
+    assert asyncio.run(scene()) == [40, 12, 40]
 
 
 def test_what_ends_a_group_is_told_to_each_of_it(engine: Engine) -> None:

@@ -214,6 +214,60 @@ def test_a_stream_whose_connection_takes_nothing_is_ended(engine: Engine, monkey
     assert stalled.seen == []
 
 
+class Narrow(Connection):
+    """Takes nothing for a moment after each write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stream: streams.Stream | None = None
+        self.longest = 0
+
+    def write(self, data: bytes) -> None:  # type: ignore[override]
+        super().write(data)
+        self.longest = max(self.longest, len(data))
+        assert self.stream is not None
+        if self.stream.stalled_at is None:
+            self.stream.pause_writing()
+            asyncio.get_running_loop().call_later(0.001, self.stream.resume_writing)
+
+
+@pytest.mark.parametrize("moment", ["recorded", "comes", "is pruned meanwhile"])
+def test_a_long_event_is_sent_as_its_reader_takes_it_whole_or_not_at_all(engine: Engine, moment: str) -> None:
+    """What is left of it is not held. If it is pruned meanwhile its stream ends, and its reader is told when it comes
+    again."""
+    engine.subscribe(TITLES, id="titles", notify="every")
+
+    def fill() -> None:
+        for number, length in enumerate((10, 80_000, 9_000, 9_000, 20_000)):
+            triple = f'<a:{number}> <http://purl.org/dc/terms/title> "{"x" * length}" .'
+            engine.publish(triple, "application/n-triples", f"a:{number}")
+
+    async def scene() -> Narrow:
+        state = ServiceState(engine, ServiceSettings(), None, None)
+        if moment != "comes":
+            fill()
+        state.start()
+        connection = Narrow()
+        connection.stream = streams.Stream(state.streams, Cursor(1, 0), WantedRows("titles"), None, False)
+        state.streams.open(connection.stream, connection)
+        if moment == "comes":
+            await asyncio.to_thread(fill)
+        if moment == "is pruned meanwhile":
+            while not connection.stream.begun:
+                await asyncio.sleep(0)
+            engine.prune(2)
+        while not connection.is_closed and len([each for each in connection.seen if each.name]) < 5:
+            await asyncio.sleep(0.001)
+        state.finish_streams()
+        state.stop()
+        return connection
+
+    connection = asyncio.run(asyncio.wait_for(scene(), 30))
+    told = [json.loads(each.data)["sequence"] for each in connection.seen if each.name]
+    assert told == ([1] if moment == "is pruned meanwhile" else [1, 2, 3, 4, 5])
+    assert connection.longest <= streams.BYTES_AT_ONCE
+
+
 def test_readers_of_all_kinds_get_each_notification_once_while_it_is_written(engine: Engine) -> None:
     tickets = {name: engine.subscribe(TITLES, id=name, notify="every").ticket for name in ("a", "b/c?", "d")}
     publish(engine, 0)
