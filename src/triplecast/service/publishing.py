@@ -14,7 +14,7 @@ from triplecast.service.call_threads import CallThreads, overloaded
 
 TOGETHER = 64
 """Documents of one group."""
-OVERLOADED = 12
+OVERLOADED = 8
 """Documents that wait at most while more come than are committed: those that are accepted are answered soon."""
 _REFUSAL, _REFUSALS = 16, 2_000
 """How many documents are accepted, after one is refused and after many are, until that is over."""
