@@ -131,7 +131,7 @@ def test_once_too_many_came_few_wait_until_those_who_come_are_taken(engine: Engi
         threads.close()
         return found
 
-    assert asyncio.run(scene()) == [40, 12, 40]
+    assert asyncio.run(scene()) == [40, 8, 40]
 
 
 def test_what_ends_a_group_is_told_to_each_of_it(engine: Engine) -> None:
