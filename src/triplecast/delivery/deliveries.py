@@ -58,8 +58,7 @@ class Deliveries:
         self._hearing = TargetIndex(journal, self._ledger.note)
         self._due: list[tuple[int, int, str]] = []
         self._number = count()
-        self._latest = 0
-        """When something was due last."""
+        self._latest = 0  # when something was due last
         self._hungry: dict[str, Live] = {}
         """Those that have to be read for."""
         self._is_crowded = False  # much waits for these already
@@ -374,6 +373,7 @@ class Deliveries:
         self._ledger.bury(each._replace(again=False) for each in live.letters)
         self._hearing.drop(live)
         self._hungry.pop(live.target.id, None)
+        self._turns.forget(live.target)
 
     def _remove(self, live: Live) -> None:
         self._forget_place(live)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice
 
 from triplecast.delivery.target import WEBHOOK, WEBSUB, Target
 from triplecast.egress import read_url
@@ -26,8 +26,8 @@ class Host:
     unanswered: int = 0
     opens_at: int = 0
     """No request before, in microseconds since 1970: its circuit is broken."""
-    waiting: deque[str] = field(default_factory=deque)
-    """Targets that are due and wait for their turn."""
+    waiting: dict[str, None] = field(default_factory=dict)
+    """Targets that are due and wait for their turn, each once."""
 
 
 class HostTurns:
@@ -40,7 +40,7 @@ class HostTurns:
         self._hosts: dict[str, Host] = {}
         self._in_flight = 0
         self._unproven = 0
-        self._waiting: deque[str] = deque()
+        self._waiting: dict[str, None] = {}
 
     @property
     def is_free(self) -> bool:
@@ -52,15 +52,25 @@ class HostTurns:
         if now < host.opens_at:
             return host.opens_at
         if host.in_flight >= (1 if host.unanswered >= BREAKS_AFTER else HOST_AT_ONCE):
-            host.waiting.append(target.id)
+            host.waiting[target.id] = None
             return 0
         if is_unproven(target) and self._unproven >= self._most:
-            self._waiting.append(target.id)
+            self._waiting[target.id] = None
             return 0
+        self._leave(host, target)
         host.in_flight += 1
         self._in_flight += 1
         self._unproven += is_unproven(target)
         return None
+
+    def forget(self, target: Target) -> None:
+        """A target waits no more: its turn goes to the next."""
+        if (host := self._hosts.get(host_of(target))) is not None:
+            self._leave(host, target)
+
+    def _leave(self, host: Host, target: Target) -> None:
+        host.waiting.pop(target.id, None)
+        self._waiting.pop(target.id, None)
 
     def give_back(self, target: Target, answered: bool, now: int) -> list[str]:
         """End an attempt of what was a `target` as it began; return those who have waited for that."""
@@ -77,8 +87,11 @@ class HostTurns:
         return waited
 
 
-def _pop(waiting: deque[str], count: int) -> list[str]:
-    return [waiting.popleft() for _ in range(min(len(waiting), count))]
+def _pop(waiting: dict[str, None], count: int) -> list[str]:
+    found = [*islice(waiting, max(count, 0))]
+    for id in found:
+        del waiting[id]
+    return found
 
 
 def host_of(target: Target) -> str:

@@ -90,12 +90,12 @@ class ObjectStore:
         root = self._at(below)
         with self._faults(below):
             found = self._system.get_file_info(fs.FileSelector(root, allow_not_found=True, recursive=True))
-        start = len(root) + 1
-        return [
-            StoredFile(tuple(each.path[start:].split("/")), each.size, each.mtime_ns or 0)
-            for each in found
-            if each.type == fs.FileType.File
-        ]
+            start = len(root) + 1
+            return [
+                StoredFile(tuple(each.path[start:].split("/")), each.size, each.mtime_ns or 0)
+                for each in found
+                if each.type == fs.FileType.File
+            ]
 
     def state(self, name: str) -> StoredFile | None:
         """What is known of a file; None where it is not there."""
@@ -144,7 +144,7 @@ class ObjectStore:
 
         try:
             yield
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # the last by a file's name
             text = " ".join(str(error).split())[:500]
             where = f"{shown(self.address)}/{name}"
             raise StorageFault(where, f"cannot be read or written: {text}", _HINT) from error

@@ -38,11 +38,17 @@ def choose_folder(output: Path | str, folder: Path | str | None, inbox: Path | s
     if not is_address(output) and folder is not None:
         raise InputError(f"the output {output} is a folder, and --folder names another", "leave one of them out")
     place = Path(output if folder is None else folder)
-    if inbox is not None and not is_address(inbox) and place.resolve() == Path(inbox).resolve():
-        raise InputError(f"inbox and output are one folder, {inbox}", "name another one with --output")
-    if is_address(inbox) and is_address(output) and f"{shown(output)}/".startswith(f"{shown(inbox)}/"):
-        raise InputError(f"the output {shown(output)} is in the inbox", "name another address with --output")
+    for option, each in (("--output", output), ("--folder", folder)):
+        if None not in (each, inbox) and f"{_resolved(each)}/".startswith(f"{_resolved(inbox)}/"):
+            problem = f"{shown(str(each))} is in the inbox {shown(str(inbox))}, where it would be read as documents"
+            raise InputError(problem, f"name another place with {option}")
     return place
+
+
+def _resolved(place: object) -> str:
+    """What names a place, be it by a path or by an address."""
+    text = str(place).removeprefix("file://")
+    return shown(text) if is_address(text) else str(Path(text).resolve())
 
 
 class OutputFiles:
@@ -83,7 +89,10 @@ class OutputFiles:
             self._note(self._reached, last or self._outbox.state.pruned)
             reach("output.planned")
         name = f"notifications-{self._own}-{self._reached + 1:015}-{self._planned:015}.jsonl"
-        self._store.write(name, lines)
+        if (
+            planned == inf or self._store.state(name) is None
+        ):  # one that is there is whole, also of what was pruned since
+            self._store.write(name, lines)
         reach("output.put")
         self._note(self._planned, self._planned)
         self._put_at = time.monotonic()

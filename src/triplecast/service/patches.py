@@ -22,6 +22,7 @@ from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.query_worker import DESCRIPTION
 from triplecast.service.settings import ADMIN, Access
 from triplecast.service.state import ServiceState, State
+from triplecast.service.subscriptions import check_id
 from triplecast.service.tokens import CanAdmin, CanRead, CanSubscribe
 
 router = APIRouter(tags=["patches"], responses=RESPONSES)
@@ -171,7 +172,8 @@ def _name_of(access: Access, owner: str) -> str:
 
 
 def _replace(owner: str, wanted: Replacement, log: FolderProvider) -> list[dict[str, Any]]:
-    """Outcomes, with ids as they were sent. Raises `Problem` 404 for an id to end that the owner does not have."""
+    """Outcomes, with ids as they were sent. Raises `Problem` 404 for an id to end that the owner does not have, and
+    what `check_id` raises."""
     ended = [f"{owner}/{id}" for id in wanted.ended]
     if ended and not {*ended} <= {each.name for each in log.subscriptions(owner)}:
         raise Problem(404, "no live subscription has this id", mend="list them, and end those")
@@ -179,6 +181,8 @@ def _replace(owner: str, wanted: Replacement, log: FolderProvider) -> list[dict[
         Subscription(f"{owner}/{each.id}", each.text, each.language, REPOSITORY, each.entailment, owner)
         for each in wanted.subscriptions
     ]
+    for each in subscriptions:
+        check_id(each.name)
     start = len(owner) + 1
     rows = [outcome_row(each) for each in log.subscribe(owner, subscriptions, ended)]
     return [row if "error" in row else {**row, "id": str(row["id"])[start:], "matches": []} for row in rows]

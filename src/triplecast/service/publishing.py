@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from functools import partial
 from typing import NamedTuple
@@ -16,6 +17,7 @@ TOGETHER = 64
 """Documents of one group."""
 OVERLOADED = 8
 """Documents that wait at most while more come than are committed: those that are accepted are answered soon."""
+_IDLE_SECONDS = 0.1
 _REFUSAL, _REFUSALS = 16, 2_000
 """How many documents are accepted, after one is refused and after many are, until that is over."""
 
@@ -35,7 +37,9 @@ class Publications:
         self._together = CallThreads("publishing", 1, 0)
         self._most = most
         self._overload = 0
-        """How many more documents are to be accepted until it is over."""
+        """How many more documents are to be accepted until it is over;"""
+        self._idle_since = 0.0
+        """or nothing is published for `_IDLE_SECONDS`."""
         self._waiting: deque[_Waiting] = deque()
         self._task: asyncio.Task[None] | None = None
 
@@ -45,6 +49,8 @@ class Publications:
     def check(self) -> None:
         """Raises `Problem` 429 where too many wait. Once that has happened fewer may, for as long as more than one of
         `_REFUSAL` is refused: a queue that never empties would make all wait, and serve no more of them."""
+        if self._task is None and time.monotonic() - self._idle_since > _IDLE_SECONDS:
+            self._overload = 0
         if len(self._waiting) >= (min(self._most, OVERLOADED) if self._overload else self._most):
             self._overload = min(self._overload + _REFUSAL, _REFUSALS)
             raise overloaded("too many documents wait")
@@ -83,4 +89,4 @@ class Publications:
                     if not each.outcome.done():
                         each.outcome.set_result(outcome)
         finally:
-            self._task = None
+            self._task, self._idle_since = None, time.monotonic()

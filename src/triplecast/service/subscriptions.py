@@ -159,7 +159,7 @@ async def subscribe(request: Request, response: Response, state: State, access: 
     owner = _owner(access, wanted.owner)
     wanted.id = _own_id(access, wanted.id)
     if wanted.id is not None:
-        _check_id(wanted.id)
+        check_id(wanted.id)
     targets = None if wanted.delivery is None else needed_targets(state.targets)
     found, target = await state.write(partial(_subscribe_to, state.engine, targets, wanted, owner))
     response.headers["Location"] = f"/subscriptions/{quote(found.id, safe='')}"
@@ -318,7 +318,7 @@ def _own_id(access: Access, id: str | None) -> str | None:
     return f"{access.owner}/{id}"
 
 
-def _check_id(id: str) -> None:
+def check_id(id: str) -> None:
     """Raises `Problem` 400 for an id that has no address of its own."""
     _, slash, end = id.rpartition("/")
     if slash and end in PARTS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.properties.output_kills import LARGE, check_files, put_all, record, r
 from triplecast.engine import Engine
 from triplecast.errors import InputError, StorageFault
 from triplecast.journal import Journal
+from triplecast.pipeline import output_files
 from triplecast.pipeline.object_store import ObjectStore
 from triplecast.pipeline.output_files import OutputFiles, choose_folder
 
@@ -67,8 +69,8 @@ def test_what_was_planned_is_put_though_more_is_recorded(
             put_all(tmp_path, bucket.address("out"), LARGE)
         seen.append(stored(bucket, "out"))
         record(tmp_path, 5, 100 * (turn + 1))
-    assert [len(each) for each in seen] == [0, 1, 1]
-    assert seen[1] == seen[2]
+    assert [len(each) for each in seen] == [0, 1, 2]
+    assert seen[1].items() < seen[2].items()
     monkeypatch.undo()
     put_all(tmp_path, bucket.address("out"), LARGE)
     check_files(stored(bucket, "out"), recorded(tmp_path))
@@ -109,6 +111,30 @@ def test_files_of_another_outbox_are_left_alone(tmp_path: Path, bucket: Bucket) 
     assert stored(bucket, "out") == files
 
 
+def test_a_file_that_is_there_keeps_what_was_pruned_since(
+    tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Put, but not noted, by who was killed."""
+    record(tmp_path, 20)
+    monkeypatch.setattr(output_files, "reach", end_at("output.put"))
+    with pytest.raises(KeyboardInterrupt):
+        put_all(tmp_path, bucket.address("out"), LARGE)
+    monkeypatch.undo()
+    there = stored(bucket, "out")
+    with Engine.open(tmp_path) as engine:
+        assert engine.prune(30)
+    put_all(tmp_path, bucket.address("out"), LARGE)
+    assert stored(bucket, "out") == there
+
+
+def end_at(point: str) -> Callable[[str], None]:
+    def reach(name: str) -> None:
+        if name == point:
+            raise KeyboardInterrupt
+
+    return reach
+
+
 def test_a_folder_is_needed_beside_an_address_only(tmp_path: Path) -> None:
     assert choose_folder("out", None, "s3://b/in") == Path("out")
     assert choose_folder("s3://b/out", "state", "s3://b/ou") == Path("state")
@@ -116,7 +142,10 @@ def test_a_folder_is_needed_beside_an_address_only(tmp_path: Path) -> None:
         ("s3://b/out", None, None, "no journal and no index can be kept"),
         ("out", "state", None, "--folder names another"),
         ("s3://b/in/out", "state", "s3://b/in", "is in the inbox"),
-        (str(tmp_path), None, str(tmp_path), "inbox and output are one folder"),
+        (str(tmp_path), None, str(tmp_path), "is in the inbox"),
+        (f"file://{tmp_path}/in/out", "state", str(tmp_path / "in"), "another place with --output"),
+        (f"file://{tmp_path}/./in", "state", f"file://{tmp_path}/in", "another place with --output"),
+        (f"file://{tmp_path}/out", str(tmp_path / "in" / "state"), str(tmp_path / "in"), "another place with --folder"),
     ):
         with pytest.raises(InputError, match=found):
             choose_folder(output, folder, inbox)

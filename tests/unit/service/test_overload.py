@@ -18,6 +18,7 @@ from fastapi.testclient import TestClient
 from tests.unit.service.conftest import service_of
 from triplecast import Engine, StorageFault, errors
 from triplecast.ingest import Document
+from triplecast.service import publishing
 from triplecast.service.app import create_app
 from triplecast.service.call_threads import CallThreads
 from triplecast.service.problems import Problem, problem_of
@@ -90,7 +91,11 @@ def test_documents_that_come_at_once_are_committed_together_and_no_more_wait_tha
         assert put(5).status_code == 201
 
 
-def test_once_too_many_came_few_wait_until_those_who_come_are_taken(engine: Engine) -> None:
+def test_once_too_many_came_few_wait_until_those_who_come_are_taken(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or until nothing is published for a while."""
+    monkeypatch.setattr(publishing, "_IDLE_SECONDS", 60.0)
     gate = threading.Event()
     published = engine.serving.publish_together
 
@@ -126,12 +131,14 @@ def test_once_too_many_came_few_wait_until_those_who_come_are_taken(engine: Engi
         found = [await most(), await most()]
         for _ in range(40):
             await put()
+        found += [await most(), await most()]
+        monkeypatch.setattr(publishing, "_IDLE_SECONDS", 0.0)
         found.append(await most())
         publications.close()
         threads.close()
         return found
 
-    assert asyncio.run(scene()) == [40, 8, 40]
+    assert asyncio.run(scene()) == [40, 8, 40, 8, 40]
 
 
 def test_what_ends_a_group_is_told_to_each_of_it(engine: Engine) -> None:

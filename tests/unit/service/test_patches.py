@@ -148,6 +148,8 @@ def test_owners_are_apart_and_records_are_the_administrators(tmp_path: Path, pro
         (outcome,) = ask(ada, place, "POST", json=sent).json()["outcomes"]
         assert outcome["id"] == "titled"
         assert [each.id for each in provider.subscriptions("ada/local-1")] == ["ada/local-1/titled"]
+        for id in ("..", "a/../b", "a/delivery"):  # which has no address of its own
+            assert ask(ada, place, "POST", json={"subscriptions": [{"id": id, "text": TITLED}]}).status_code == 400
         assert ask(bob, place).json() == {"subscriptions": []}
         provider.subscribe(TITLED, "elsewhere", owner="ada/local-1", scope="repository")
         assert len(ask(ada, place).json()["subscriptions"]) == 1
