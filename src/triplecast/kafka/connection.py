@@ -115,7 +115,7 @@ def make_consumer(kafka: Kafka, group: str, on_error: Callable[[Any], None], **m
         "isolation.level": "read_committed",
         "error_cb": on_error,
     }
-    return _client("Consumer", settings | more)
+    return _client(import_client().Consumer, settings | more)
 
 
 def make_producer(kafka: Kafka, name: str, on_error: Callable[[Any], None]) -> Any:
@@ -129,13 +129,13 @@ def make_producer(kafka: Kafka, name: str, on_error: Callable[[Any], None]) -> A
         "transactional.id": name,
         "error_cb": on_error,  # what it does not mend by itself, the next call raises
     }
-    return _client("Producer", settings)
+    return _client(import_client().Producer, settings)
 
 
-def _client(kind: str, settings: Mapping[str, object]) -> Any:
+def _client(kind: Callable[[Mapping[str, object]], Any], settings: Mapping[str, object]) -> Any:
     confluent_kafka = import_client()
     try:
-        return getattr(confluent_kafka, kind)(settings)
+        return kind(settings)
     except (confluent_kafka.KafkaException, TypeError, ValueError) as error:
         raise InputError(f"a setting of Kafka is refused: {describe(error)}", "see --kafka-settings") from error
 
@@ -156,8 +156,8 @@ def describe_topic(kafka: Kafka, name: str, seconds: float = PATIENCE) -> Topic:
     from confluent_kafka.admin import AdminClient
 
     settings = {key: value for key, value in kafka.settings.items() if key != "group.id"}
+    admin = _client(AdminClient, {**settings, **_MUTE, "bootstrap.servers": kafka.brokers})
     try:
-        admin = AdminClient({**settings, **_MUTE, "bootstrap.servers": kafka.brokers})
         asked = admin.describe_topics(confluent_kafka.TopicCollection([name]), request_timeout=seconds)
         described = asked[name].result()
     except (confluent_kafka.KafkaException, TypeError, ValueError) as error:
