@@ -53,7 +53,7 @@ def test_nothing_that_strangers_wrote_is_markup(number: int) -> None:
     literal = word().replace("\\", "\\\\").replace('"', '\\"')
     document = "".join(f'<urn:{i}> <a:b> "{literal}", "{i}" .\n' for i in range(30))
     with triplecast.Engine() as engine:
-        name = word()
+        name = "".join(filter(str.isprintable, word()))  # an id holds no control characters
         engine.subscribe("SELECT ?o ?s { ?s <a:b> ?o }", id=name)
         receipt = engine.publish(document, "text/turtle", graph=f"urn:g:{number}")
         rejected = engine.publish(f"<urn:{word()}", "text/turtle", graph="urn:r")

@@ -88,7 +88,7 @@ def test_the_script_names_every_option(shell: str, tmp_path: Path, capsys: pytes
     [
         "match --subscriptions a.rq --publications a.ttl --broader",
         "explain a.ttl a.rq --broader",
-        "run --subscriptions a.rq --inbox . --output out --once --broader",
+        "run --subscriptions a.rq --inbox inbox --output out --once --broader",
     ],
 )
 def test_broader_without_a_taxonomy_is_an_error(
