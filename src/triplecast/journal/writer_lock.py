@@ -69,6 +69,12 @@ class WriterLock:
 
     def close(self) -> None:
         if self._descriptor >= 0:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)  # for a child that is just forked, too
+        self.leave()
+
+    def leave(self) -> None:
+        """Close this process's copy of the descriptor: the lock lasts until the last one is closed."""
+        if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
@@ -77,9 +83,8 @@ _HELD: WeakSet[WriterLock] = WeakSet()
 
 
 def _release_in_child() -> None:
-    """Close a forked child's copies of descriptors: an `flock` lasts until the last copy is closed."""
     for lock in list(_HELD):
-        lock.close()
+        lock.leave()
 
 
 os.register_at_fork(after_in_child=_release_in_child)

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from triplecast import Engine, FolderLocked
+from triplecast.journal.writer_lock import WriterLock
 
 
 @contextmanager
@@ -42,6 +43,14 @@ def test_an_idle_child_keeps_no_lock(tmp_path: Path) -> None:
         engine.close()
         with Engine.open(tmp_path) as again, idle_child():
             again.publish("<urn:a> <urn:b> 1 .", "text/turtle")
+
+
+def test_a_copy_of_the_lock_that_a_child_has_not_closed_yet_holds_nobody_up(tmp_path: Path) -> None:
+    lock = WriterLock(tmp_path, "now")
+    copy = os.dup(lock._descriptor)
+    lock.close()
+    WriterLock(tmp_path, "then").close()
+    os.close(copy)
 
 
 PROGRAM = """
