@@ -89,9 +89,7 @@ class OutputFiles:
             self._note(self._reached, last or self._outbox.state.pruned)
             reach("output.planned")
         name = f"notifications-{self._own}-{self._reached + 1:015}-{self._planned:015}.jsonl"
-        if (
-            planned == inf or self._store.state(name) is None
-        ):  # one that is there is whole, also of what was pruned since
+        if planned == inf or self._store.state(name) is None:  # else it is whole, with what was pruned since
             self._store.write(name, lines)
         reach("output.put")
         self._note(self._planned, self._planned)
