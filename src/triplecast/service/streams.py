@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
 
@@ -129,7 +129,8 @@ class Streams:
         self._threads = threads
         self._open: set[Stream] = set()
         self._ready: deque[Stream] = deque()
-        self._behind: deque[Stream] = deque()
+        self._behind: defaultdict[tuple[Cursor | int, WantedRows], list[Stream]] = defaultdict(list)
+        """Those that are further back than the tail, by what a page for them depends on."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_serving = False
         self._reads = 0
@@ -194,7 +195,7 @@ class Streams:
         rows = tail.after(stream.place, wanted) if isinstance(stream.place, Cursor) else None
         if rows is None:
             stream.is_reading = True
-            self._behind.append(stream)
+            self._behind[stream.place, stream.wanted].append(stream)
             if self._reads < READS_AT_ONCE:
                 self._reads += 1
                 self._begin(self._read_pages())
@@ -224,35 +225,41 @@ class Streams:
         return True
 
     async def _read_pages(self) -> None:
-        """One after the other, for streams that are further back than the tail."""
+        """One after the other, each for all that wait for it."""
         try:
             while self._behind:
-                stream = self._behind.popleft()
-                if stream.is_open:
-                    await self._read_page(stream)
+                where = next(iter(self._behind))
+                streams = [each for each in self._behind.pop(where) if each.is_open]
+                if streams:
+                    await self._read_page(where, streams)
         finally:
             self._reads -= 1
 
-    async def _read_page(self, stream: Stream) -> None:
+    async def _read_page(self, where: tuple[Cursor | int, WantedRows], streams: Sequence[Stream]) -> None:
+        page = error = None
         try:
-            page = await self._threads.call(
-                partial(read_rows, self._source, stream.place, stream.wanted, MOST_ROWS, BYTES_AT_ONCE)
-            )
+            page = await self._threads.call(partial(read_rows, self._source, *where, MOST_ROWS, BYTES_AT_ONCE))
         except Problem:  # too many wait
             await asyncio.sleep(1)
-            page = None
-        except TriplecastError:  # the engine is closed, or its disk fails: calls of the engine say so
-            assert stream.transport is not None
-            stream.transport.abort()
-            return
-        finally:
+        except TriplecastError as raised:  # the engine is closed, or its disk fails: calls of the engine say so
+            error = raised
+        for number, stream in enumerate(streams, 1):
             stream.is_reading = False
-        if page is not None and stream.is_open and not self._tail.is_cancelled(stream.wanted.registration):
-            if page.lost and not stream.begun:
-                stream.send(_resync(page), _before(page.rows[0].cursor) if page.rows else page.end)
-            if self._send_events(stream, page.rows):
-                stream.send(place_frame(page.end), page.end)
-        self.queue(stream)
+            assert stream.transport is not None
+            if error is not None:
+                stream.transport.abort()
+                continue
+            if page is not None and stream.is_open and not self._tail.is_cancelled(stream.wanted.registration):
+                self._send_page(stream, page)
+            self.queue(stream)
+            if number % STREAMS_AT_ONCE == 0:
+                await asyncio.sleep(0)
+
+    def _send_page(self, stream: Stream, page: RowPage) -> None:
+        if page.lost and not stream.begun:
+            stream.send(_resync(page), _before(page.rows[0].cursor) if page.rows else page.end)
+        if self._send_events(stream, page.rows):
+            stream.send(place_frame(page.end), page.end)
 
     async def _keep(self) -> None:
         """Show those that heard nothing for long where they are; end those whose subscription has ended, or that take

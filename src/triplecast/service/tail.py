@@ -40,7 +40,9 @@ class Tail:
         """Of the journal's last record when it was looked at for documents."""
         self._recent = RecentRows(Cursor(0, 0))
         self._waiting: defaultdict[_Key, set[Callable[[], None]]] = defaultdict(set)
-        """What is called when there may be something."""
+        """What is called when there may be something;"""
+        self._last: dict[_Key, int] = {}
+        """the last sequence at which these may have something."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._nudged = threading.Event()
@@ -87,8 +89,10 @@ class Tail:
         return self._recent.end.sequence
 
     def after(self, place: Cursor, wanted: WantedRows) -> Sequence[NotificationLine] | None:
-        """The rows beyond a place, up to `end`; None where that is further back than is kept."""
-        return self._recent.after(place, wanted)
+        """The rows beyond a place, up to `end`; None where there may be some further back than is kept."""
+        last = self._last.get(_key_of(wanted))
+        is_all = last is not None and last <= place.sequence and place.epoch == self.end.epoch
+        return () if is_all else self._recent.after(place, wanted)
 
     async def wait(self, place: Cursor, wanted: WantedRows, seconds: float) -> None:
         """Until there may be something beyond a place, the tail has ended, or the `seconds` are over."""
@@ -96,7 +100,7 @@ class Tail:
 
     async def wait_any(self, readers: Sequence[tuple[Cursor, WantedRows]], seconds: float) -> None:
         """The same of one reader of several kinds of notifications."""
-        if not any(self._recent.after(*each) != [] for each in readers):
+        if all((found := self.after(*each)) is not None and not found for each in readers):
             await self._wait({_key_of(wanted) for _, wanted in readers}, seconds)
 
     async def wait_documents(self, position: int, seconds: float) -> None:
@@ -158,12 +162,13 @@ class Tail:
     def _listen(self, keys: Collection[_Key], wake: Callable[[], None]) -> None:
         for key in keys:
             self._waiting[key].add(wake)
+            self._last.setdefault(key, self.sequence)
 
     def _ignore(self, keys: Collection[_Key], wake: Callable[[], None]) -> None:
         for key in keys:
             self._waiting[key].discard(wake)
             if not self._waiting[key]:
-                del self._waiting[key]
+                del self._waiting[key], self._last[key]
 
     def _watch(self, place: Cursor) -> None:
         assert self._loop is not None
@@ -201,10 +206,15 @@ class Tail:
             self._loop.call_soon_threadsafe(self._wake, [_DOCUMENTS])
 
     def _take(self, rows: Sequence[NotificationLine]) -> None:
+        last: dict[_Key, int] = {}
+        for row in rows:
+            last[row.subscription, None] = last[None, row.owner] = row.cursor.sequence
+        last[None, None] = rows[-1].cursor.sequence
+        if rows[-1].cursor != (self.end.epoch, self.end.sequence + len(rows)):  # nobody knows whose rows are missing
+            self._last = dict.fromkeys(self._last, rows[-1].cursor.sequence)
+        self._last.update((key, sequence) for key, sequence in last.items() if key in self._last)
         self._recent.extend(rows)
-        keys: set[_Key] = {(row.subscription, None) for row in rows}
-        keys |= {(None, row.owner) for row in rows}
-        self._wake({*keys, (None, None)})
+        self._wake(last)
         self._taken.set()
 
     def _wake(self, keys: Iterable[_Key]) -> None:

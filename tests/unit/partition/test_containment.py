@@ -8,10 +8,10 @@ import random
 import numpy as np
 import pytest
 
-from tests.reference.containment import conjunction, contains
+from tests.properties.containers import compare_containers
 from tests.unit.partition.samples import random_publication, random_segment, registrations
 from triplecast.index import build_segment
-from triplecast.partition.containment import find_closed, find_forest, find_synthetic
+from triplecast.partition.containment import find_forest
 from triplecast.partition.items import file_items
 from triplecast.partition.routing import Routing
 
@@ -19,35 +19,8 @@ SEED = int(os.environ.get("TRIPLECAST_SEED", "0"))
 
 
 def test_an_item_has_a_container_iff_a_mapping_shows_one() -> None:
-    """Of items that contain each other a later one has an earlier one: the first is a root, unless something wider is.
-
-    Replay: TRIPLECAST_SEED=<seed> pytest tests/unit/partition/test_containment.py
-    """
-    assert sum(map(_compare_containers, range(SEED, SEED + 3))) > 5
-
-
-def _compare_containers(seed: int) -> int:
-    """Return how many items have a container."""
-    segment = random_segment(random.Random(seed), 40)
-    filed = file_items(segment)
-    found = find_forest(segment, filed)
-    closed, synthetic = find_closed(segment), set(np.flatnonzero(find_synthetic(segment)).tolist())
-    items = [conjunction(filed.items, item) for item in range(len(filed.structure))]
-    contained = 0
-    for item, special in enumerate(items):
-        container = int(found.container[item])
-        wanted = closed[filed.structure[item]] and any(
-            contains(general, special, synthetic) and (other < item or not contains(special, general, synthetic))
-            for other, general in enumerate(items)
-            if other != item
-        )
-        assert (container >= 0) == bool(wanted), (seed, item, special)
-        if container >= 0:
-            contained += 1
-            assert container != item
-            assert contains(items[container], special, synthetic), (seed, item, container)
-            assert found.root[item] == found.root[container]
-    return contained
+    """Replay: TRIPLECAST_SEED=<seed> pytest tests/unit/partition/test_containment.py"""
+    assert sum(contained for _, contained in map(compare_containers, range(SEED, SEED + 3))) > 5
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + 2))

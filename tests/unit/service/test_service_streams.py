@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -18,11 +19,11 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `service` is not installed")
 
 from tests.unit.service.served import served
-from triplecast import Engine
+from triplecast import Document, Engine
 from triplecast.client.events import EventReader, StreamEvent
 from triplecast.outbox import Cursor
 from triplecast.outbox.json_lines import NotificationLine
-from triplecast.outbox.recent_rows import WantedRows
+from triplecast.outbox.recent_rows import RecentRows, WantedRows
 from triplecast.service import handover, streams, tail
 from triplecast.service.settings import ServiceSettings
 from triplecast.service.state import ServiceState
@@ -143,6 +144,47 @@ def test_what_is_recorded_between_history_and_the_live_stream_comes_once(
     recorded = [each.id for each in engine.notifications(subscription="titles")]
     assert [each["id"] for each in told] == recorded
     assert len(told) > 4
+
+
+def test_readers_of_one_subscription_are_read_for_together_and_others_not_at_all(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where so much was recorded that the tail no longer has all of it."""
+    monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 0.2)
+    monkeypatch.setattr(tail, "RecentRows", partial(RecentRows, most_bytes=3_000))
+    engine.subscribe(TITLES, id="titles", notify="every")
+    engine.subscribe("SELECT * { ?s dct:creator ?t }", id="quiet", notify="every")
+    reads = []
+
+    def read(source: object, place: object, wanted: WantedRows, *more: object) -> object:
+        reads.append((wanted.subscription, place))
+        return read_rows(source, place, wanted, *more)  # type: ignore[arg-type]
+
+    read_rows = streams.read_rows
+    monkeypatch.setattr(streams, "read_rows", read)
+
+    async def scene() -> list[list[StreamEvent]]:
+        state = ServiceState(engine, ServiceSettings(), None, None)
+        state.start()
+        connections = [Connection() for _ in range(300)]
+        for number, each in enumerate(connections):
+            wanted = WantedRows(("titles", "quiet", "silent")[number % 3])
+            state.streams.open(streams.Stream(state.streams, Cursor(1, 0), wanted, None, False), each)
+        graphs = [f"https://example.org/{number}" for number in range(30)]
+        engine.publish_many(
+            Document(each, f'<{each}> <http://purl.org/dc/terms/title> "{each}" .'.encode(), "text/turtle", each)
+            for each in graphs
+        )
+        engine.publish("<a:b> <http://purl.org/dc/terms/creator> <a:c> .", "application/n-triples", "a:b")
+        await asyncio.sleep(1.5)
+        state.finish_streams()
+        state.stop()
+        return [each.seen for each in connections]
+
+    told = [[json.loads(each.data)["sequence"] for each in seen if each.name] for seen in asyncio.run(scene())]
+    assert told == [[*range(1, 31)], [31], []] * 100
+    assert 0 < len(reads) < 10
+    assert "silent" not in {subscription for subscription, _ in reads}
 
 
 def test_what_is_recorded_is_sent_at_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
