@@ -33,7 +33,7 @@ from triplecast.cli import (
     subscriptions,
     taxonomy,
 )
-from triplecast.cli.service_url import place_url
+from triplecast.cli.service_url import arrange
 from triplecast.cli.terminal import Exit, say
 from triplecast.errors import InputError, ServiceRefused, TriplecastError
 
@@ -101,10 +101,10 @@ class CommandParser(argparse.ArgumentParser):
         self, args: Sequence[str], namespace: argparse.Namespace
     ) -> tuple[argparse.Namespace, list[str]]:
         try:
-            placed = place_url(self, args) if self.get_default("takes_url") else args
+            arranged = arrange(self, args)
         except InputError as error:
             self.error(str(error))
-        parsed, unknown = super().parse_known_args(placed, namespace)
+        parsed, unknown = super().parse_known_args(arranged, namespace)
         if unknown:  # or the usage of all commands is shown
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return parsed, unknown

@@ -31,29 +31,31 @@ def add_service(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(takes_url=True)
 
 
-def place_url(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[str]:
-    """The arguments with the value of `--url` where the folder is expected. Raises `InputError` for what is no URL."""
-    arguments = [*given]
-    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    place = next((place for place, each in enumerate(own) if each.partition("=")[0] == URL), None)
-    if place is None or own[place:] == [URL]:
-        return arguments
-    url = arguments.pop(place).partition("=")[2] or arguments.pop(place)
-    if not isinstance(folder_or_url(url), ServiceUrl):
-        raise InputError(f"{url!r} is no address of a service", "write it as http://127.0.0.1:8000")
-    arguments.insert(_first_free(parser, arguments), url)
-    return arguments
-
-
-def _first_free(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
-    """The place of the first argument that belongs to no option; 0 where there is none."""
-    left = 0.0
-    for place, each in enumerate(arguments):
-        if each.startswith("-") and each != "-":
-            action = parser._option_string_actions.get(each)
-            left = 0 if "=" in each or (action and action.nargs == 0) else inf if action and action.nargs == "+" else 1
-        elif left <= 0:
-            return place
+def arrange(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[str]:
+    """The arguments that belong to no option in one row, or `argparse` does not find them all; before them the value of
+    `--url`, where a folder is expected. Raises `InputError` for what is no URL."""
+    options, free, left, rest = list[str](), list[str](), 0.0, iter(given)
+    for each in rest:
+        name, equals, value = each.partition("=")
+        if each == "--":
+            return [*options, each, *free, *rest]
+        if name == URL and parser.get_default("takes_url") and (equals or (value := next(rest, ""))):
+            if not isinstance(folder_or_url(value), ServiceUrl):
+                raise InputError(f"{value!r} is no address of a service", "write it as http://127.0.0.1:8000")
+            free.insert(0, value)
+        elif each.startswith("-") and each != "-" and " " not in each:
+            options.append(each)
+            values = _values_of(parser, each)
+            left = 0 if equals else values if isinstance(values, int) else inf
+            options += rest if values == argparse.REMAINDER else ()
         else:
+            (options if left > 0 else free).append(each)
             left -= 1
-    return 0
+    return [*free, *options]
+
+
+def _values_of(parser: argparse.ArgumentParser, option: str) -> int | str:
+    """How many values an option takes, which may be abbreviated."""
+    known = parser._option_string_actions
+    action = known.get(option) or next((each for name, each in known.items() if name.startswith(option)), None)
+    return 1 if action is None or action.nargs is None else action.nargs

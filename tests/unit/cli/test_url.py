@@ -13,10 +13,11 @@ pytest.importorskip("fastapi", reason="the extra `service` is not installed")
 
 from tests.unit.service.served import served
 from triplecast import Engine
-from triplecast.cli import main
-from triplecast.cli.service_url import place_url
+from triplecast.cli import build_parser, main
+from triplecast.cli.service_url import arrange
 from triplecast.service.tokens import add_token, read_tokens
 
+COMMANDS = build_parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
 RSS = "http://purl.org/rss/1.0/"
 DOCUMENT = f'<urn:{{0}}> a <{RSS}item> ; <{RSS}title> "{{1}}"@en-GB , "{{1}}"^^<urn:t> ; <urn:n> {{2}} .'
 FEED = """<rss version="2.0"><channel><title>N</title><link>https://e.org/</link><description>d</description>
@@ -199,17 +200,17 @@ def test_what_a_service_does_not_do_is_refused_and_one_that_is_not_there_is_name
 
 
 @pytest.mark.parametrize(
-    ("given", "placed"),
+    ("given", "arranged"),
     [
         (["--url", "http://e", "a.rq"], ["http://e", "a.rq"]),
-        (["--owner", "ada", "a.rq", "--url", "http://e"], ["--owner", "ada", "http://e", "a.rq"]),
-        (["--url=http://e", "--json", "a.rq", "--key", "x", "y"], ["--json", "http://e", "a.rq", "--key", "x", "y"]),
+        (["--owner", "ada", "a.rq", "--url", "http://e"], ["http://e", "a.rq", "--owner", "ada"]),
+        (["--url=http://e", "--json", "a.rq", "--key", "x", "y"], ["http://e", "a.rq", "--json", "--key", "x", "y"]),
         (["--url", "http://e", "--key", "x", "y"], ["http://e", "--key", "x", "y"]),
         (["--url", "http://e"], ["http://e"]),
-        (["a", "--", "--url", "b"], ["a", "--", "--url", "b"]),
+        (["a", "--", "--url", "b"], ["--", "a", "--url", "b"]),
+        (["a", "--words", "-winter rail", "--jso", "b", "--lease=1d", "c"], None),
     ],
 )
-def test_the_address_takes_the_place_of_the_folder(given: list[str], placed: list[str]) -> None:
-    from triplecast.cli import build_parser
-
-    assert place_url(build_parser()._subparsers._group_actions[0].choices["subscribe"], given) == placed  # type: ignore
+def test_the_address_takes_the_place_of_the_folder(given: list[str], arranged: list[str] | None) -> None:
+    arranged = arranged or ["a", "b", "c", "--words", "-winter rail", "--jso", "--lease=1d"]
+    assert arrange(COMMANDS["subscribe"], given) == arranged
