@@ -9,7 +9,7 @@ from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import has_journal
+from triplecast.cli.inputs import check_journal
 from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
 from triplecast.cli.terminal import Exit, count_of, print_json, print_text, say
 from triplecast.errors import EgressFailed, InputError, ServiceRefused
@@ -84,7 +84,7 @@ def follow(arguments: argparse.Namespace) -> int:
     from triplecast.local import LocalRepository
     from triplecast.registry.files import load_subscriptions
 
-    _check_provider(arguments.provider)
+    check_journal(arguments.provider)
     loaded = None if arguments.subscriptions is None else load_subscriptions(arguments.subscriptions)
     with LocalRepository.open(arguments.into, _provider(arguments)) as repository:
         refused = 0 if loaded is None else _have_subscriptions(repository, loaded)
@@ -117,10 +117,10 @@ def replicate(arguments: argparse.Namespace) -> int:
     if arguments.promote == (arguments.provider is not None):
         raise InputError("--promote takes no PROVIDER, and without it one is needed", "name the provider to replicate")
     if arguments.promote:
-        _check_provider(arguments.into)
+        check_journal(arguments.into)
         _say_position(promote(arguments.into), 0, arguments.json)
         return Exit.DONE
-    _check_provider(arguments.provider)
+    check_journal(arguments.provider)
     if arguments.into == Path("-"):
         if isinstance(arguments.provider, ServiceUrl):
             raise InputError("the log of a service is not printed", "name a folder: --into DIR")
@@ -145,7 +145,7 @@ def collect(arguments: argparse.Namespace) -> int:
     from triplecast.journal import JournalFile
     from triplecast.local import collect_garbage, read_held
 
-    _check_provider(arguments.folder)
+    check_journal(arguments.folder)
     with JournalFile.read_only(arguments.folder) as journal:
         held = read_held(journal)
     if not held.nodes:
@@ -210,8 +210,3 @@ def _say_position(position: int, behind: int, as_json: bool) -> None:
         print_json({"position": position, "behind": behind})
     else:
         print_text(f"position {position}" + (f", {behind} behind" if behind else ""))
-
-
-def _check_provider(folder: Path | ServiceUrl) -> None:
-    if not isinstance(folder, ServiceUrl) and not has_journal(folder):
-        raise InputError(f"no journal in {folder}", "name the folder of Engine.open or of `triplecast publish`")

@@ -55,6 +55,12 @@ def has_journal(folder: Path) -> bool:
     return False
 
 
+def check_journal(folder: Path | ServiceUrl) -> None:
+    """Raises InputError for a folder without one, `StorageFault` as `has_journal` does; a service says it itself."""
+    if not isinstance(folder, ServiceUrl) and not has_journal(folder):
+        raise InputError(f"no journal in {folder}", "name the folder of a run, of a service or of Engine.open")
+
+
 def is_new_journal(folder: Path) -> bool:
     """Whether a journal would be made in `folder`. Raises InputError where it holds other files, or is a file, and
     `StorageFault` as `has_journal` does."""

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import has_journal
+from triplecast.cli.inputs import check_journal
 from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
 from triplecast.cli.terminal import Exit, print_text, table
 from triplecast.errors import InputError
@@ -53,9 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.journal import JournalFile, read_clock, system_clock, time_text
     from triplecast.repository import QUERY_STEPS, Repository, query_store
 
-    if not has_journal(arguments.folder):
-        hint = "give the folder of a run, of `triplecast publish` or of Engine.open"
-        raise InputError(f"no journal in {arguments.folder}", hint)
+    check_journal(arguments.folder)
     steps = QUERY_STEPS if arguments.steps is None else arguments.steps
     if steps < 1:
         raise InputError(f"a query cannot take {steps} steps", "give a number from 1")

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import is_new_journal
+from triplecast.cli.inputs import check_journal, is_new_journal
 from triplecast.cli.terminal import Exit, count_of, print_json, print_text, say
 from triplecast.errors import FolderLocked, InputError
 from triplecast.model.printable import printable_name
@@ -218,6 +218,7 @@ def poll(arguments: argparse.Namespace) -> int:
 
     from triplecast.sources.polling import LOOK_EVERY
 
+    check_journal(arguments.folder)
     with _open_poller(arguments) as poller:
         if not poller.sources.sources():
             say(f"{arguments.folder} has no source: add one with `triplecast sources {arguments.folder} add URL`")

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triplecast.cli.inputs import has_journal, is_new_journal, say_unknown
+from triplecast.cli.inputs import check_journal, is_new_journal, say_unknown
 from triplecast.cli.operators import add_operators, say_faults
 from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
 from triplecast.cli.terminal import Exit, clip, count_of, print_json, print_text, say
@@ -238,7 +238,7 @@ def read_time(text: str | None) -> float | str | None:
 def unsubscribe(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_requests
 
-    _check_folder(arguments.folder)
+    check_journal(arguments.folder)
     if (arguments.id is None) == (arguments.owner is None):
         raise InputError("one subscription is cancelled, or all of an owner", "give its ID, or --owner alone")
     with _asked(arguments, open_requests) as ask:
@@ -267,7 +267,7 @@ def resync(arguments: argparse.Namespace) -> int:
     from triplecast.cli.publish import open_engine, print_match
     from triplecast.model.operators import SCHEDULE
 
-    _check_folder(arguments.folder)
+    check_journal(arguments.folder)
     with open_engine(arguments.folder, SCHEDULE, "end that process first") as engine:
         matches = engine.resync(arguments.id, arguments.ticket)
         for match in matches:
@@ -280,7 +280,7 @@ def resync(arguments: argparse.Namespace) -> int:
 def subscriptions(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_reading
 
-    _check_folder(arguments.folder)
+    check_journal(arguments.folder)
     after: Any = 0
     listed = 0
     with _asked(arguments, open_reading) as ask:
@@ -307,7 +307,7 @@ def subscriptions(arguments: argparse.Namespace) -> int:
 def status(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_reading
 
-    _check_folder(arguments.folder)
+    check_journal(arguments.folder)
     with _asked(arguments, open_reading) as ask:
         row: Any = ask({"request": "status"})
     if arguments.json:
@@ -320,8 +320,3 @@ def status(arguments: argparse.Namespace) -> int:
         print_text(f"journal: position {row['position']}")
         print_text(f"last notification: {row['sequence']}")
     return Exit.DONE
-
-
-def _check_folder(folder: Path | ServiceUrl) -> None:
-    if not isinstance(folder, ServiceUrl) and not has_journal(folder):
-        raise InputError(f"{folder} holds no journal", "name the folder of a run or of Engine.open")
