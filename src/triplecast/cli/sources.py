@@ -252,7 +252,8 @@ def _open_poller(arguments: argparse.Namespace) -> Iterator[Poller]:
             "the shortest time between two checks is longer than the longest", "give --every 15m --at-most 1d"
         )
     agent = f"{AGENT} (+{arguments.contact})" if arguments.contact else AGENT
-    rules = EgressRules(arguments.private, EgressRules().ports | {*(arguments.source_port or ())})
+    ports = EgressRules().ports | {*(arguments.source_port or ())}
+    rules = EgressRules(arguments.private, ports, "--source-port")
     with (
         open_engine(arguments.folder, SCHEDULE, "a server polls its sources by itself; end a run first") as engine,
         closing(Poller(engine, arguments.folder, Egress(rules).send, bounds=bounds, agent=agent)) as poller,
