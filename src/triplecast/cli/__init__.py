@@ -91,7 +91,7 @@ EXAMPLES = MappingProxyType(
 )
 """A right call of each command, which its help and a wrong call show."""
 STDOUT = 1
-UNKNOWN_TOKEN = 401
+NO_TOKEN = 401
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -155,7 +155,8 @@ def _run(arguments: argparse.Namespace) -> int:
         operators.load_operators(getattr(arguments, "operators", ()))
         code: int = arguments.run(arguments)
     except TriplecastError as error:
-        if isinstance(error, ServiceRefused) and error.status == UNKNOWN_TOKEN:
+        token = getattr(arguments, "token", None) or os.environ.get("TRIPLECAST_TOKEN")
+        if isinstance(error, ServiceRefused) and error.status == NO_TOKEN and not token:
             error.mend = "give a token with --token, or in the variable TRIPLECAST_TOKEN"
         say(f"triplecast {arguments.command}: {error}")
         return Exit.FAILED

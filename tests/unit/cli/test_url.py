@@ -163,7 +163,7 @@ def test_a_token_opens_what_it_says(run: Run, tmp_path: Path, monkeypatch: pytes
         code, _, err = run("subscribe", "--url", url, "any.rq")
         assert (code, "no token was sent; give a token with --token" in err) == (2, True)
         err = run("subscribe", "--url", url, "any.rq", "--token", "wrong")[2]
-        assert "not in the file of tokens when the server started; give" in err
+        assert "not in the file of tokens when the server started; check it; add it with `triplecast token`" in err
         code, _, err = run("subscribe", "--url", url, "any.rq", "--token", tokens["publish"])
         assert (code, "any.rq: the token's scopes lack subscribe; ask for" in err) == (2, True)
         monkeypatch.setenv("TRIPLECAST_TOKEN", tokens["subscribe"])
