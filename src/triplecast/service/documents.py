@@ -118,8 +118,8 @@ async def head_document(
 async def put_document(request: Request) -> Response:
     """Publish a document, in the place of the one that its graph has."""
     state = service_of(request)
-    state.publications.check()  # before more is done for a request that is refused
     access = await can_publish(request, await bearer(request))
+    state.publications.check()  # before more is done for a request that is refused
     refuse_wrong(request, dict.fromkeys(_MOST, False))
     graph, default = (_parameter(request, name, most) for name, most in _MOST.items())
     name = _writable(graph, default)
@@ -322,10 +322,11 @@ def _publish_each(state: ServiceState, data: bytes) -> Response:
     documents = [each for each in entries if isinstance(each, Document)]
     receipts = iter(state.engine.publish_many(documents))
     rows = []
-    for each in entries:
+    for each, (number, _) in zip(entries, lines, strict=True):
         receipt = Receipt((), (), (each,), ()) if isinstance(each, Reject) else next(receipts)
         state.metrics.note(receipt)
-        rows.append({"id": None if isinstance(each, Reject) else each.graph, **receipt_row(receipt)})
+        id = None if isinstance(each, Reject) else each.graph
+        rows.append({"id": id, "line": number, **receipt_row(receipt)})
     return Response("".join(json.dumps(row) + "\n" for row in rows).encode(), 200, media_type=NDJSON)
 
 

@@ -146,6 +146,7 @@ def test_lines_have_a_receipt_each(client: TestClient, engine: Engine) -> None:
     found = client.post("/documents", content=body, headers={"Content-Type": "application/x-ndjson"})
     rows = [json.loads(line) for line in found.text.splitlines()]
     assert [row["id"] for row in rows] == [IRI, None, "https://example.org/doc/2", "https://example.org/doc/3"]
+    assert [row["line"] for row in rows] == [1, 2, 4, 5]
     assert [row["matches"] for row in rows] == [1, 0, 0, 1]
     assert [len(row["rejects"]) for row in rows] == [0, 1, 1, 0]
     assert rows[1]["rejects"][0]["line"] == 2
