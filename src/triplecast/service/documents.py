@@ -18,7 +18,7 @@ from triplecast.engine import Engine, Receipt
 from triplecast.engine.serving import Condition, DocumentState, version_tag
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import Document
-from triplecast.ingest.document import document_of
+from triplecast.ingest.document import DOCUMENT_PREFIX, document_of
 from triplecast.ingest.gate import GATE
 from triplecast.ingest.inbox_files import document_of_line
 from triplecast.ingest.media_types import N_TRIPLES, decide_type
@@ -40,6 +40,7 @@ router = APIRouter(tags=["documents"], responses=RESPONSES)
 
 NDJSON = "application/x-ndjson"
 EVERYTHING = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"
+_UNNAMED = "it is named by its content, so that an edited one is another document; name it: PUT /documents?graph=IRI"
 _MERGES = 10
 """How often a merge is tried again as others change the document."""
 
@@ -207,12 +208,15 @@ def _answer(state: ServiceState, receipt: Receipt, graph: str | None) -> Respons
     if not receipt.publications and receipt.rejects:
         raise _rejected(receipt.rejects)
     named = next((each for each in receipt.publications if graph in (None, each.graph)), None)
+    row = receipt_row(receipt)
     if named is None:
-        return _json(200, receipt_row(receipt))
+        return _json(200, row)
+    if graph is None and named.graph.startswith(f"{DOCUMENT_PREFIX}sha256/"):
+        row["warnings"] = [*receipt.warnings, _UNNAMED]
     headers = {"ETag": f'"{version_tag(named.version, named.accepted_at)}"'}
     if named.version > 1 or named.outcome != "accepted":
-        return _json(200, receipt_row(receipt), headers)
-    return _json(201, receipt_row(receipt), {**headers, "Location": f"/documents?{urlencode({'graph': named.graph})}"})
+        return _json(200, row, headers)
+    return _json(201, row, {**headers, "Location": f"/documents?{urlencode({'graph': named.graph})}"})
 
 
 def _done_once(

@@ -135,6 +135,19 @@ def test_without_a_graph_a_feed_names_its_items(client: TestClient) -> None:
     assert client.get(found.headers["Location"]).status_code == 200
 
 
+def test_a_document_that_nobody_named_says_how_to_name_it(client: TestClient) -> None:
+    for content, graph, count in (
+        (ONE, None, 1),
+        (ONE, None, 1),
+        (ONE, IRI, 0),
+        ("<urn:g> { <a:b> <a:c> 1 }", None, 0),
+    ):
+        headers = TURTLE if count or graph else {"Content-Type": "application/trig"}
+        found = client.post("/documents", params={"graph": graph} if graph else {}, content=content, headers=headers)
+        assert len(found.json()["warnings"]) == count, content
+        assert count == 0 or found.json()["warnings"][0].endswith("name it: PUT /documents?graph=IRI")
+
+
 def test_lines_have_a_receipt_each(client: TestClient, engine: Engine) -> None:
     engine.subscribe("SELECT ?x { ?x <https://example.org/p> ?y }")
     lines = [
