@@ -45,10 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--id", help="choose a subscription of a .jsonl file or folder")
     parser.add_argument("--graph", metavar="IRI", type=absolute_iri, help="choose a publication of the document")
     parser.add_argument(
-        "--inbox",
-        metavar="FOLDER",
-        type=Path,
-        help="name the document by its path in this folder, as `run` does",
+        "--inbox", metavar="FOLDER", type=Path, help="name the document by its path in this folder, as `run` does"
     )
     add_cutting(parser)
     add_taxonomy(parser)

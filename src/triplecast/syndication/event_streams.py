@@ -78,10 +78,7 @@ def root_node(head: StreamHead, first: Relation | None) -> Iterator[Quad]:
 
 
 def member_page(
-    head: StreamHead,
-    address: str,
-    events: Iterable[DocumentEvent | Notification],
-    following: Relation | None,
+    head: StreamHead, address: str, events: Iterable[DocumentEvent | Notification], following: Relation | None
 ) -> Iterator[Quad]:
     """A page; with a page that follows it never changes. Its members are in the order of the log."""
     page = NamedNode(address)
