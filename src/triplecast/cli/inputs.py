@@ -100,9 +100,7 @@ def say_unknown(folder: Path | ServiceUrl, owner: str | None, subscription: str 
 def add_paths(parser: argparse.ArgumentParser, *options: str) -> None:
     """Add required options that take files and folders."""
     for option in options:
-        parser.add_argument(
-            option, metavar="PATH", nargs="+", type=Path, required=True, help="read these files and folders"
-        )
+        parser.add_argument(option, metavar="PATH", nargs="+", type=Path, required=True, help="files and folders")
 
 
 def add_cutting(parser: argparse.ArgumentParser) -> None:

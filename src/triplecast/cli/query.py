@@ -39,9 +39,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--format", choices=_FORMS, help="default: table, for CONSTRUCT ntriples", dest="form")
     parser.add_argument("--json", action="store_const", const="json", dest="form", help="the same as --format json")
-    parser.add_argument(
-        "--entailment", choices=["taxonomy", "rdfs"], help="query what the folder's taxonomy entails too"
-    )
+    parser.add_argument("--entailment", choices=["taxonomy", "rdfs"], help="query what its taxonomy entails too")
     parser.add_argument("--steps", metavar="N", type=int, help="the most steps that the query may take")
     add_service(parser)
     parser.set_defaults(run=run)

@@ -55,12 +55,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=[],
         help="register the subscriptions of these files and folders (default: leave those of the folder as they are)",
     )
-    parser.add_argument(
-        "--inbox", metavar="DIR", help="watch this folder, or address as s3://BUCKET/PREFIX, for documents"
-    )
-    parser.add_argument(
-        "--kafka", metavar="BROKERS", help="read or write topics of the Kafka at HOST:PORT[,HOST:PORT…]"
-    )
+    parser.add_argument("--inbox", metavar="DIR", help="take documents from this folder, or from s3://BUCKET/PREFIX")
+    parser.add_argument("--kafka", metavar="BROKERS", help="read or write topics of Kafka at HOST:PORT[,HOST:PORT…]")
     parser.add_argument("--publications", metavar="TOPIC", help="read documents from this topic, in place of an inbox")
     parser.add_argument("--notifications", metavar="TOPIC", help="send notifications to this topic")
     parser.add_argument(

@@ -36,16 +36,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("action", metavar="ACTION", nargs="?", choices=ACTIONS, default="list", help=", ".join(ACTIONS))
     parser.add_argument("what", metavar="WHAT", nargs="*", help="URL…, FILE.opml or GRAPH")
     parser.add_argument("--title", default="", help="what to call a source that is added")
-    parser.add_argument(
-        "--folder", dest="outline", metavar="NAME", nargs="+", help="the folder of the outline, from its top"
-    )
+    parser.add_argument("--folder", dest="outline", metavar="NAME", nargs="+", help="the outline's folder from its top")
     parser.add_argument("--split", metavar="CLASS", help="cut its documents, as `triplecast publish` does")
     parser.add_argument(
         "--identity", default="guid", choices=("guid", "link", "content"), help="by what an item is known again"
     )
     parser.add_argument("--dry-run", action="store_true", help="import nothing, and say what would be")
     _add_asking(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, every="15m", at_most="1d")
     parser = commands.add_parser(
         "poll",
         help="ask the sources of a folder, and publish what they bring",
@@ -240,17 +238,15 @@ def poll(arguments: argparse.Namespace) -> int:
 def _open_poller(arguments: argparse.Namespace) -> Iterator[Poller]:
     """Raises `FolderLocked` where another process has the folder."""
     from triplecast.cli.publish import open_engine
+    from triplecast.cli.subscriptions import read_seconds
     from triplecast.egress import AGENT, Egress, EgressRules
     from triplecast.model.operators import SCHEDULE
     from triplecast.sources import Poller
-    from triplecast.sources.schedule import DEFAULT_BOUNDS, Bounds
+    from triplecast.sources.schedule import Bounds
 
-    least = _seconds(arguments, "every", DEFAULT_BOUNDS.least)
-    bounds = Bounds(least, _seconds(arguments, "at_most", max(least, DEFAULT_BOUNDS.most)))
+    bounds = Bounds(*(read_seconds(each, "a time") for each in (arguments.every, arguments.at_most)))
     if not 0 < bounds.least <= bounds.most:
-        raise InputError(
-            "the shortest time between two checks is longer than the longest", "give --every 15m --at-most 1d"
-        )
+        raise InputError("the shortest time between two checks exceeds the longest", "give --every 15m --at-most 1d")
     agent = f"{AGENT} (+{arguments.contact})" if arguments.contact else AGENT
     ports = EgressRules().ports | {*(arguments.source_port or ())}
     rules = EgressRules(arguments.private, ports, "--source-port")
@@ -259,18 +255,6 @@ def _open_poller(arguments: argparse.Namespace) -> Iterator[Poller]:
         closing(Poller(engine, arguments.folder, Egress(rules).send, bounds=bounds, agent=agent)) as poller,
     ):
         yield poller
-
-
-def _seconds(arguments: argparse.Namespace, name: str, otherwise: float) -> float:
-    from triplecast.cli.subscriptions import SECONDS
-
-    text = getattr(arguments, name, None)
-    if text is None:
-        return otherwise
-    try:
-        return float(text[:-1]) * SECONDS[text[-1:]]
-    except (KeyError, ValueError):
-        raise InputError(f"a time is not {text!r}", "give 90s, 15m, 12h or 7d") from None
 
 
 def _print(polled: Polled, as_json: bool) -> None:

@@ -49,12 +49,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--class", dest="of_class", metavar="NAME", help="of instances of this class (rss:item)")
     parser.add_argument("--id", help="the id, where FILE holds one subscription (its file name unless given)")
     parser.add_argument("--owner", help="who holds them, unless a .jsonl line says so")
-    parser.add_argument(
-        "--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d or "forever" (default: 1d)'
-    )
-    parser.add_argument(
-        "--language", choices=("sparql", "rdql", "rule"), help="the language, whatever the extension says"
-    )
+    parser.add_argument("--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d, "forever" (default 1d)')
+    parser.add_argument("--language", choices=("sparql", "rdql", "rule"), help="whatever the extension says")
     parser.add_argument(
         "--scope",
         choices=SCOPES,
@@ -152,7 +148,9 @@ def subscribe(arguments: argparse.Namespace) -> int:
         say(str(fault))
     if arguments.id is not None and len(loaded.subscriptions) != 1:
         raise InputError(f"--id names one subscription, and there are {len(loaded.subscriptions)}", "leave it out")
-    lease = read_time(arguments.lease)
+    lease = arguments.lease
+    if lease not in (None, "forever"):
+        lease = read_seconds(lease, "a lease", ' or "forever"')
     registered, refused = 0, len(loaded.faults)
     with _asked(arguments, open_requests) as ask:
         if made:
@@ -225,14 +223,12 @@ def _row(subscription: Subscription, arguments: argparse.Namespace) -> dict[str,
     return {name: value for name, value in row.items() if value is not None}
 
 
-def read_time(text: str | None) -> float | str | None:
-    """Seconds; ``forever`` and None stay."""
-    if text is None or text == "forever":
-        return text
+def read_seconds(text: str, what: str, more: str = "") -> float:
+    """What `text` says, which may be `more`, too. Raises `InputError`."""
     try:
         return float(text[:-1]) * SECONDS[text[-1:]]
     except (KeyError, ValueError):
-        raise InputError(f"a lease is not {text!r}", 'give 90s, 30m, 12h, 7d or "forever"') from None
+        raise InputError(f"{what} is not {text!r}", f"give 90s, 30m, 12h, 7d{more}") from None
 
 
 def unsubscribe(arguments: argparse.Namespace) -> int:

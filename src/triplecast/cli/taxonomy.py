@@ -30,9 +30,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             "for publications from then on; print what that changes",
         ),
     ):
-        text = (
-            f"Replace the {name} of DIR by that of the files given: {effect}. Without files, print the one that holds."
-        )
+        text = f"Replace the {name} of DIR by that of the files given: {effect}. Without files, print what holds."
         parser = commands.add_parser(name, help=f"load or show {what}", description=text)
         folder = "the folder of `triplecast publish` or of Engine.open"
         parser.add_argument("folder", metavar="DIR", type=Path, help=folder)

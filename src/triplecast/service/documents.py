@@ -44,9 +44,7 @@ _UNNAMED = "it is named by its content, so that an edited one is another documen
 _MERGES = 10
 """How often a merge is tried again as others change the document."""
 
-Graph = Annotated[
-    str | None, Query(description="the document's graph, an absolute IRI", max_length=GATE.identity_bytes)
-]
+Graph = Annotated[str | None, Query(description="its graph, an absolute IRI", max_length=GATE.identity_bytes)]
 Default = Annotated[str | None, Query(description="all current documents merged; only to be read", max_length=10)]
 
 _RDF = {name: {"schema": {"type": "string"}} for name in GRAPH_FORMS}

@@ -66,9 +66,7 @@ class NewSubscription(Strict):
     initial: Literal["all", "none"] | None = None
     key: list[str] = Field([])
     lease: Lease = None
-    owner: str | None = Field(
-        None, min_length=1, max_length=LONGEST_NAME, description="that of the token, if one is sent"
-    )
+    owner: str | None = Field(None, min_length=1, max_length=LONGEST_NAME, description="that of the token, if any")
     delivery: NewTarget | None = None
 
 
