@@ -102,7 +102,7 @@ class CommandParser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         try:
             arranged = arrange(self, args)
-        except InputError as error:
+        except argparse.ArgumentTypeError as error:
             self.error(str(error))
         parsed, unknown = super().parse_known_args(arranged, namespace)
         if unknown:  # or the usage of all commands is shown

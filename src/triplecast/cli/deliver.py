@@ -53,7 +53,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         dest="argv",
         metavar="ARG",
         nargs=argparse.REMAINDER,
-        help="add: run this for each notification; the last option",
+        help="add: run this for each; the last option",
     )
     parser.add_argument("--secret", metavar="WHSEC", help="add: sign requests with this; default: a new one")
     parser.add_argument("--every", metavar="SECONDS", type=float, help="add: at least this between two mails")

@@ -30,19 +30,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Hold in DIR the resources that the subscriptions select of PROVIDER, with what they refer to "
         "strongly, and follow what changes. `triplecast query DIR` asks them.",
     )
-    parser.add_argument(
-        "provider",
-        metavar="PROVIDER",
-        type=folder_or_url,
-        help="the folder of a provider or of a replica, or a service",
-    )
+    parser.add_argument("provider", metavar="PROVIDER", type=folder_or_url, help="a provider's folder, or a service")
     parser.add_argument("--into", metavar="DIR", type=Path, required=True, help="the local folder, made if missing")
     parser.add_argument(
         "--subscriptions",
         metavar="PATH",
         nargs="+",
         type=Path,
-        help="have these subscriptions at the provider, and no others; default: those that are there",
+        help="have these there, and no others (default: leave them)",
     )
     _add_rest(parser, follow)
 
@@ -52,12 +47,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Take in DIR what PROVIDER records, at the same positions. A replica serves readers and local "
         "repositories, and refuses other writes.",
     )
-    parser.add_argument(
-        "provider", metavar="PROVIDER", type=folder_or_url, nargs="?", help="the folder of a provider, or a service"
-    )
-    parser.add_argument(
-        "--into", metavar="DIR", type=Path, required=True, help="the replica; - prints the log as RDF Patch instead"
-    )
+    parser.add_argument("provider", metavar="PROVIDER", type=folder_or_url, nargs="?", help="its folder, or a service")
+    parser.add_argument("--into", metavar="DIR", type=Path, required=True, help="the replica; -: print it as RDF Patch")
     parser.add_argument("--promote", action="store_true", help="make a provider of DIR, in the place of its own")
     _add_rest(parser, replicate)
 

@@ -20,6 +20,7 @@ from triplecast.cli.terminal import (
     describe_match,
     describe_reject,
     describe_undecided,
+    exit_of,
     print_json,
     print_text,
     say,
@@ -43,7 +44,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("folder", metavar="DIR", type=folder_or_url, help="the folder, which is made if it is missing")
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files and folders, or - (stdin)")
     parser.add_argument(
-        "--graph", metavar="IRI", type=absolute_iri, help="name the document, so that its next version is recognised"
+        "--graph", metavar="IRI", type=absolute_iri, help="name the document, whose next version is so recognised"
     )
     add_cutting(parser)
     add_operators(parser)
@@ -157,9 +158,7 @@ class _Said:
         )
         if self._rejects and not accepted + unchanged:
             return Exit.FAILED
-        if self._rejects or undecided or pending:
-            return Exit.PARTLY
-        return Exit.DONE if matches else Exit.NOTHING
+        return exit_of(matches, self._rejects or undecided or pending)
 
 
 def print_match(match: Match, as_json: bool) -> None:

@@ -28,15 +28,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "graph. Nothing is changed.",
     )
     parser.add_argument(
-        "folder",
-        metavar="DIR",
-        type=folder_or_url,
-        help="the folder of a run, of `triplecast publish` or of Engine.open",
+        "folder", metavar="DIR", type=folder_or_url, help="the folder of a run, of a service or of Engine.open"
     )
     parser.add_argument("query", metavar="QUERY", help="a file, - (stdin), or the text of the query")
-    parser.add_argument(
-        "--language", choices=["sparql", "rdql"], help="the query's language; default: by the file's name, else sparql"
-    )
+    parser.add_argument("--language", choices=["sparql", "rdql"], help="default: by the file's name, else sparql")
     parser.add_argument("--format", choices=_FORMS, help="default: table, for CONSTRUCT ntriples", dest="form")
     parser.add_argument("--json", action="store_const", const="json", dest="form", help="the same as --format json")
     parser.add_argument("--entailment", choices=["taxonomy", "rdfs"], help="query what its taxonomy entails too")

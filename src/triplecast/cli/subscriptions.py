@@ -52,20 +52,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d, "forever" (default 1d)')
     parser.add_argument("--language", choices=("sparql", "rdql", "rule"), help="whatever the extension says")
     parser.add_argument(
-        "--scope",
-        choices=SCOPES,
-        help="what they are asked of: each publication by itself, or all current documents together, "
-        "whatever a .jsonl line says",
+        "--scope", choices=SCOPES, help="what they are asked of: each publication, or all current documents together"
     )
     parser.add_argument(
         "--notify",
         choices=NOTIFY,
-        help="what they are told: every matching version, what changed since, or each new solution once (default: "
-        "changed), unless a .jsonl line or a comment says so",
+        help="what they are told: every matching version, what changed, or each new solution",
     )
     parser.add_argument("--initial", choices=INITIAL, help="repository scope: what is told of the present answer")
     parser.add_argument(
-        "--key", metavar="NAME", nargs="+", help="variables by which a row removed and one added are one row updated"
+        "--key", metavar="NAME", nargs="+", help="variables by which rows removed and added are one updated"
     )
     add_operators(parser)
     parser = _command(

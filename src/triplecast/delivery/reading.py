@@ -45,9 +45,8 @@ class TargetFeed:
 
     @property
     def is_full(self) -> bool:
-        if self._held.count >= MOST_HELD and self.queue:
-            return True
-        return len(self.queue) >= MOST_QUEUED or self._bytes >= QUEUED_BYTES
+        most = MOST_QUEUED if self._held.count < MOST_HELD else 1
+        return len(self.queue) >= most or self._bytes >= QUEUED_BYTES
 
     def _hold(self, size: int) -> None:
         """Note that it holds so many bytes, about, after all."""

@@ -271,9 +271,7 @@ def _merge(engine: Engine, document: Document, graph: str | None, check: Conditi
     if parsed.rejects:
         raise _rejected(parsed.rejects)
     if len(parsed.drafts) != 1 or parsed.drafts[0].graph != graph or parsed.drafts[0].dataset:
-        raise Problem(
-            422, "only triples can be added to a document", "it names other graphs", "put it, or post it alone"
-        )
+        raise Problem(422, "only triples can be added to a document", "it names other graphs", "put it whole")
     for _ in range(_MERGES):
         state, merged = _merged(engine, graph, parsed.drafts[0].quads)
         try:

@@ -250,8 +250,7 @@ class Streams:
         self.queue(stream)
 
     async def _keep(self) -> None:
-        """Show those that heard nothing for long where they are; end those whose subscription has ended, or that take
-        nothing."""
+        """Show those that heard nothing for long where they are; end those that ended or take nothing."""
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS / LOOKS)
             now = asyncio.get_running_loop().time()

@@ -41,8 +41,7 @@ class StreamHead(NamedTuple):
 
     @property
     def order(self) -> NamedNode:
-        """What relations compare. Notifications that waited for operators are late, so their time does not order
-        them."""
+        """What relations compare. Notifications that waited for operators are late, so time does not order them."""
         return _PUBLISHED if self.of_documents else own("sequence")
 
 
