@@ -100,7 +100,7 @@ class Egress:
         target = read_url(url)
         if self.rules.ports and target.port not in self.rules.ports:
             allowed = ", ".join(map(str, sorted(self.rules.ports)))
-            hint = f"use one of {allowed}, or start it with `{self.rules.option} {target.port}`, which allows this one"
+            hint = f"use one of {allowed}, or allow this one by `{self.rules.option} {target.port}`"
             raise EgressRefused(target.origin, f"port {target.port} is not allowed", hint)
         if target.address is not None:
             self._check_addresses(target, [target.address])

@@ -24,8 +24,8 @@ _NAMED = re.compile(rf"{IRI_REFERENCE}|{NAME}")
 FIELDS = ("words", "near", "in", "class")
 """The members of the form in JSON."""
 _INSTEAD = (
-    'all words are to occur, "night train" is a phrase and -word is not to occur; for the rest write the query that '
-    'is shown, with such as ft:contains(?text, \'"rail" ftor "tram"\')'
+    'all words are to occur, "night train" is a phrase and -word is not to occur; for the rest write a query, with '
+    'such as ft:contains(?text, \'"rail" ftor "tram"\')'
 )
 _HINT = 'give words to look for, such as "olympic games", -winter or rail*'
 

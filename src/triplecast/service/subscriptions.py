@@ -198,11 +198,12 @@ async def preview(request: Request, state: State, access: CanRead) -> PreviewRow
     openapi_extra={"requestBody": {"required": True, "content": {"*/*": {"schema": {"type": "string"}}}}},
 )
 async def explain(request: Request, state: State, found: Own, graph: Graph = None) -> ExplanationRows:
-    """Why each publication of a document matches a subscription, or where it fails. Nothing is published."""
+    """Why publications of a document match a subscription, or where all fail; the first ones. Nothing is published."""
     async with state.body(request, state.settings.document_bytes) as data:
         media_type = request.headers.get("content-type")
         rows = await state.call(partial(state.engine.explain, data, found.subscription.name, media_type, graph))
-    return ExplanationRows(explanations=[asdict(each) for each in rows[:SHOWN]])
+    shown = [each for each in rows if each.matched] or rows
+    return ExplanationRows(explanations=[*map(asdict, shown[:SHOWN])])
 
 
 @router.get("/subscriptions/{id:path}")
