@@ -135,10 +135,10 @@ def test_a_subscription_is_told_its_doubts_and_not_too_many() -> None:
 @pytest.mark.parametrize(
     ("prefix", "hint"),
     [
-        ("terms", "write dcterms:"),
-        ("scheam", "write schema:"),
-        ("media", "write PREFIX media: <http://search.yahoo.com/mrss/>"),
-        ("zzz", "add PREFIX zzz: <…>"),
+        ("terms", "write dcterms: or add PREFIX terms: <http://purl.org/dc/terms/>"),
+        ("scheam", "write schema: or add PREFIX scheam: <…>"),
+        ("media", "declared; add PREFIX media: <http://search.yahoo.com/mrss/>"),
+        ("zzz", "declared; add PREFIX zzz: <…>"),
     ],
 )
 def test_an_undeclared_prefix_suggests_what_was_meant(prefix: str, hint: str) -> None:

@@ -33,7 +33,7 @@ from triplecast.cli import (
     subscriptions,
     taxonomy,
 )
-from triplecast.cli.service_url import place_url
+from triplecast.cli.service_url import arrange
 from triplecast.cli.terminal import Exit, say
 from triplecast.errors import InputError, ServiceRefused, TriplecastError
 
@@ -91,7 +91,7 @@ EXAMPLES = MappingProxyType(
 )
 """A right call of each command, which its help and a wrong call show."""
 STDOUT = 1
-UNKNOWN_TOKEN = 401
+NO_TOKEN = 401
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -101,10 +101,10 @@ class CommandParser(argparse.ArgumentParser):
         self, args: Sequence[str], namespace: argparse.Namespace
     ) -> tuple[argparse.Namespace, list[str]]:
         try:
-            placed = place_url(self, args) if self.get_default("takes_url") else args
-        except InputError as error:
+            arranged = arrange(self, args)
+        except argparse.ArgumentTypeError as error:
             self.error(str(error))
-        parsed, unknown = super().parse_known_args(placed, namespace)
+        parsed, unknown = super().parse_known_args(arranged, namespace)
         if unknown:  # or the usage of all commands is shown
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return parsed, unknown
@@ -155,7 +155,8 @@ def _run(arguments: argparse.Namespace) -> int:
         operators.load_operators(getattr(arguments, "operators", ()))
         code: int = arguments.run(arguments)
     except TriplecastError as error:
-        if isinstance(error, ServiceRefused) and error.status == UNKNOWN_TOKEN:
+        token = getattr(arguments, "token", None) or os.environ.get("TRIPLECAST_TOKEN")
+        if isinstance(error, ServiceRefused) and error.status == NO_TOKEN and not token:
             error.mend = "give a token with --token, or in the variable TRIPLECAST_TOKEN"
         say(f"triplecast {arguments.command}: {error}")
         return Exit.FAILED

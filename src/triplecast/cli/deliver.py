@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triplecast.cli.inputs import has_journal
+from triplecast.cli.inputs import check_journal
 from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import Exit, count_of, print_json, print_text, say
 from triplecast.errors import InputError
@@ -53,7 +53,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         dest="argv",
         metavar="ARG",
         nargs=argparse.REMAINDER,
-        help="add: run this for each notification; the last option",
+        help="add: run this for each; the last option",
     )
     parser.add_argument("--secret", metavar="WHSEC", help="add: sign requests with this; default: a new one")
     parser.add_argument("--every", metavar="SECONDS", type=float, help="add: at least this between two mails")
@@ -87,7 +87,7 @@ def deliver(arguments: argparse.Namespace) -> int:
     from triplecast.delivery.sending import ways_of
     from triplecast.egress import Egress
 
-    _check_folder(arguments.folder)
+    check_journal(arguments.folder)
     rules, mail = read_rules(arguments)
     egress = Egress(rules)
     with open_runner(arguments.folder, egress, ways_of(egress.send, mail, commands=True)) as (runner, _):
@@ -108,7 +108,7 @@ def deliver(arguments: argparse.Namespace) -> int:
 def targets(arguments: argparse.Namespace) -> int:
     from triplecast.delivery.opening import open_targets
 
-    _check_folder(arguments.folder)
+    check_journal(arguments.folder)
     if arguments.name is None and arguments.action not in ("list", "dead"):
         raise InputError(f"`targets DIR {arguments.action}` needs a NAME", "give the id of a subscription or a target")
     with open_targets(arguments.folder) as ask:
@@ -180,8 +180,3 @@ def _print(row: dict[str, Any], line: str, as_json: bool) -> None:
         print_json(row)
     else:
         print_text(line)
-
-
-def _check_folder(folder: Path) -> None:
-    if not has_journal(folder):
-        raise InputError(f"no journal in {folder}", "name the folder of a run, of a service or of Engine.open")

@@ -28,13 +28,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "pipeline on Spark once with the sample subscriptions, and show what matched.",
     )
     parser.add_argument(
-        "--output",
-        metavar="DIR",
-        type=Path,
-        help="keep inbox, journal and outbox in this folder (default: remove them)",
+        "--output", metavar="DIR", type=Path, help="keep inbox, journal and outbox here (default: remove them)"
     )
     parser.add_argument(
-        "--json", action="store_true", help="print one JSON object per subscription, and the summary as one on stderr"
+        "--json", action="store_true", help="one JSON object per subscription, and the summary on stderr"
     )
     parser.set_defaults(run=run)
 

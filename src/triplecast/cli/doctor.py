@@ -126,9 +126,7 @@ def _sqlite() -> Iterator[Finding]:
     if mode == "wal":
         yield Finding("SQLite", "ok", sqlite3.sqlite_version)
     else:
-        yield Finding(
-            "SQLite", "missing", f"journal_mode is {mode!r}, not WAL", "use a local disk, not a network share"
-        )
+        yield Finding("SQLite", "missing", f"journal_mode is {mode!r}, not WAL", "use a local disk, no network share")
 
 
 def _disk() -> Iterator[Finding]:

@@ -18,7 +18,8 @@ from triplecast.cli.inputs import (
     load_taxonomy,
 )
 from triplecast.cli.operators import add_operators
-from triplecast.cli.terminal import Exit, describe_reject, print_json, print_text, say
+from triplecast.cli.service_url import add_service
+from triplecast.cli.terminal import Exit, describe_reject, exit_of, print_json, print_text, say
 from triplecast.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,20 +41,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("publication", metavar="PUBLICATION", type=Path, help="read this document, or a folder's rules")
     parser.add_argument(
-        "subscription", metavar="SUBSCRIPTION", type=Path, help="read this subscription file, or the id of a live rule"
+        "subscription", metavar="SUBSCRIPTION", type=Path, help="a subscription file, or the id of a live rule"
     )
     parser.add_argument("--id", help="choose a subscription of a .jsonl file or folder")
     parser.add_argument("--graph", metavar="IRI", type=absolute_iri, help="choose a publication of the document")
     parser.add_argument(
-        "--inbox",
-        metavar="FOLDER",
-        type=Path,
-        help="name the document by its path in this folder, as `run` does",
+        "--inbox", metavar="FOLDER", type=Path, help="name the document by its path in it, as `run` does"
     )
     add_cutting(parser)
     add_taxonomy(parser)
     add_schema(parser)
     add_operators(parser)
+    add_service(parser, place=False)
+    parser.add_argument("--ticket", help="with --url: that of SUBSCRIPTION, which is the id of a live one there")
     parser.add_argument("--json", action="store_true", help="print one JSON object per explanation")
     parser.set_defaults(run=run)
 
@@ -68,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.registry.admission import admit
     from triplecast.results import read_head
 
+    if arguments.url is not None:
+        return _explain_there(arguments)
     if has_journal(arguments.publication):
         return _explain_rule(arguments)
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
@@ -101,9 +103,21 @@ def run(arguments: argparse.Namespace) -> int:
     background = Background.of(admission.entailment, taxonomy)
     explanations = explain_subscription(subscription, publications, admission.bounded, background, operators)
     _print(explanations, arguments.json, read_head(subscription, operators))
-    if rejects or any(explanation.undecided for explanation in explanations):
-        return Exit.PARTLY
-    return Exit.DONE if any(explanation.matched for explanation in explanations) else Exit.NOTHING
+    return exit_of(any(each.matched for each in explanations), rejects or any(each.undecided for each in explanations))
+
+
+def _explain_there(arguments: argparse.Namespace) -> int:
+    from triplecast.cli.remote import explain
+    from triplecast.results import seen_head
+
+    names = ("id", "inbox", "dataset", "split", "taxonomy", "schema", "operators")
+    if any(getattr(arguments, name) for name in names):
+        raise InputError("a service explains with what it has", f"leave out --{', --'.join(names)}")
+    found = [each for each in explain(arguments) if arguments.graph in (None, each.publication)]
+    if not found:
+        raise InputError("the service names no such publication", "leave --graph out: it lists the first ones")
+    _print(found, arguments.json, seen_head(dict(row) for each in found for row in each.solutions))
+    return exit_of(any(each.matched for each in found), any(each.undecided for each in found))
 
 
 def _explain_rule(arguments: argparse.Namespace) -> int:

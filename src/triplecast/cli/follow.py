@@ -9,7 +9,7 @@ from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import has_journal
+from triplecast.cli.inputs import check_journal
 from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
 from triplecast.cli.terminal import Exit, count_of, print_json, print_text, say
 from triplecast.errors import EgressFailed, InputError, ServiceRefused
@@ -30,19 +30,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Hold in DIR the resources that the subscriptions select of PROVIDER, with what they refer to "
         "strongly, and follow what changes. `triplecast query DIR` asks them.",
     )
-    parser.add_argument(
-        "provider",
-        metavar="PROVIDER",
-        type=folder_or_url,
-        help="the folder of a provider or of a replica, or a service",
-    )
+    parser.add_argument("provider", metavar="PROVIDER", type=folder_or_url, help="a provider's folder, or a service")
     parser.add_argument("--into", metavar="DIR", type=Path, required=True, help="the local folder, made if missing")
     parser.add_argument(
         "--subscriptions",
         metavar="PATH",
         nargs="+",
         type=Path,
-        help="have these subscriptions at the provider, and no others; default: those that are there",
+        help="have these there, and no others (default: leave them)",
     )
     _add_rest(parser, follow)
 
@@ -52,12 +47,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Take in DIR what PROVIDER records, at the same positions. A replica serves readers and local "
         "repositories, and refuses other writes.",
     )
-    parser.add_argument(
-        "provider", metavar="PROVIDER", type=folder_or_url, nargs="?", help="the folder of a provider, or a service"
-    )
-    parser.add_argument(
-        "--into", metavar="DIR", type=Path, required=True, help="the replica; - prints the log as RDF Patch instead"
-    )
+    parser.add_argument("provider", metavar="PROVIDER", type=folder_or_url, nargs="?", help="its folder, or a service")
+    parser.add_argument("--into", metavar="DIR", type=Path, required=True, help="the replica; -: print it as RDF Patch")
     parser.add_argument("--promote", action="store_true", help="make a provider of DIR, in the place of its own")
     _add_rest(parser, replicate)
 
@@ -84,7 +75,7 @@ def follow(arguments: argparse.Namespace) -> int:
     from triplecast.local import LocalRepository
     from triplecast.registry.files import load_subscriptions
 
-    _check_provider(arguments.provider)
+    check_journal(arguments.provider)
     loaded = None if arguments.subscriptions is None else load_subscriptions(arguments.subscriptions)
     with LocalRepository.open(arguments.into, _provider(arguments)) as repository:
         refused = 0 if loaded is None else _have_subscriptions(repository, loaded)
@@ -117,10 +108,10 @@ def replicate(arguments: argparse.Namespace) -> int:
     if arguments.promote == (arguments.provider is not None):
         raise InputError("--promote takes no PROVIDER, and without it one is needed", "name the provider to replicate")
     if arguments.promote:
-        _check_provider(arguments.into)
+        check_journal(arguments.into)
         _say_position(promote(arguments.into), 0, arguments.json)
         return Exit.DONE
-    _check_provider(arguments.provider)
+    check_journal(arguments.provider)
     if arguments.into == Path("-"):
         if isinstance(arguments.provider, ServiceUrl):
             raise InputError("the log of a service is not printed", "name a folder: --into DIR")
@@ -145,7 +136,7 @@ def collect(arguments: argparse.Namespace) -> int:
     from triplecast.journal import JournalFile
     from triplecast.local import collect_garbage, read_held
 
-    _check_provider(arguments.folder)
+    check_journal(arguments.folder)
     with JournalFile.read_only(arguments.folder) as journal:
         held = read_held(journal)
     if not held.nodes:
@@ -210,8 +201,3 @@ def _say_position(position: int, behind: int, as_json: bool) -> None:
         print_json({"position": position, "behind": behind})
     else:
         print_text(f"position {position}" + (f", {behind} behind" if behind else ""))
-
-
-def _check_provider(folder: Path | ServiceUrl) -> None:
-    if not isinstance(folder, ServiceUrl) and not has_journal(folder):
-        raise InputError(f"no journal in {folder}", "name the folder of Engine.open or of `triplecast publish`")

@@ -55,6 +55,12 @@ def has_journal(folder: Path) -> bool:
     return False
 
 
+def check_journal(folder: Path | ServiceUrl) -> None:
+    """Raises InputError for a folder without one, `StorageFault` as `has_journal` does; a service says it itself."""
+    if not isinstance(folder, ServiceUrl) and not has_journal(folder):
+        raise InputError(f"no journal in {folder}", "name the folder of a run, of a service or of Engine.open")
+
+
 def is_new_journal(folder: Path) -> bool:
     """Whether a journal would be made in `folder`. Raises InputError where it holds other files, or is a file, and
     `StorageFault` as `has_journal` does."""
@@ -91,12 +97,10 @@ def say_unknown(folder: Path | ServiceUrl, owner: str | None, subscription: str 
             say(f"no subscription in {folder} has the {what} {printable_name(wanted)}{meant}")
 
 
-def add_paths(parser: argparse.ArgumentParser, *options: str) -> None:
-    """Add required options that take files and folders."""
+def add_paths(parser: argparse.ArgumentParser, *options: str, required: bool = True) -> None:
+    """Add options that take files and folders."""
     for option in options:
-        parser.add_argument(
-            option, metavar="PATH", nargs="+", type=Path, required=True, help="read these files and folders"
-        )
+        parser.add_argument(option, metavar="PATH", nargs="+", type=Path, required=required, help="files and folders")
 
 
 def add_cutting(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +110,7 @@ def add_cutting(parser: argparse.ArgumentParser) -> None:
         "--split",
         metavar="CLASS",
         type=_split,
-        help="publish each instance of CLASS (dcat:Dataset, <iri>), or each result of a SELECT query, by itself",
+        help="publish each instance of CLASS (dcat:Dataset, <iri>) or result of a SELECT query",
     )
 
 
@@ -123,21 +127,14 @@ def _split(text: str) -> str:
 def add_taxonomy(parser: argparse.ArgumentParser) -> None:
     """Add the options that give a command a taxonomy."""
     parser.add_argument(
-        "--taxonomy",
-        metavar="PATH",
-        nargs="+",
-        type=Path,
-        default=[],
-        help="read a taxonomy of classes and properties from these files or folders",
+        "--taxonomy", metavar="PATH", nargs="+", type=Path, default=[], help="a taxonomy of classes and properties"
     )
     parser.add_argument("--broader", action="store_true", help="read skos:broader as part of the taxonomy")
 
 
 def add_schema(parser: argparse.ArgumentParser) -> None:
     """Add the option that gives a command a schema."""
-    parser.add_argument(
-        "--schema", metavar="PATH", nargs="+", type=Path, default=[], help="read rules with the schema of these files"
-    )
+    parser.add_argument("--schema", metavar="PATH", nargs="+", type=Path, default=[], help="the schema of rules")
 
 
 def load_schema(paths: list[Path]) -> RdfSchema:
@@ -185,8 +182,7 @@ def check_publications(paths: list[Path]) -> int:
 
 
 def choose_subscription(path: Path, name: str | None, schema: list[Path]) -> Subscription:
-    """Return the one subscription of a file, or the one with id `name`. Raises InputError unless there is exactly
-    one."""
+    """Return the one subscription of a file, or the one with id `name`. Raises InputError unless there is one."""
     admitted = load_admitted([path], schema=schema)
     chosen = [s for s in admitted.subscriptions if name is None or s.name == name]
     if len(chosen) != 1:

@@ -26,6 +26,7 @@ from triplecast.cli.terminal import (
     describe_reject,
     describe_rest,
     describe_undecided,
+    exit_of,
     print_json,
     print_text,
     say,
@@ -52,9 +53,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_operators(parser)
     add_schedule(parser)
     add_partition(parser)
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON object per match, and the counts as one on stderr"
-    )
+    parser.add_argument("--json", action="store_true", help="one JSON object per match, and the counts on stderr")
     parser.set_defaults(run=run)
 
 
@@ -85,9 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     tally.end(len(admitted.subscriptions))
     if not tally.publications and (tally.rejects or tally.faults):
         return Exit.FAILED
-    if tally.rejects or tally.undecided or tally.faults:
-        return Exit.PARTLY
-    return Exit.DONE if tally.matches else Exit.NOTHING
+    return exit_of(tally.matches, tally.rejects or tally.undecided or tally.faults)
 
 
 class Tally:

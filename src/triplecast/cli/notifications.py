@@ -34,10 +34,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "with --undecided, the pairs of a publication and a subscription whose operator failed or budget ran out.",
     )
     parser.add_argument(
-        "folder",
-        metavar="DIR",
-        type=folder_or_url,
-        help="the folder of a run, of `triplecast publish` or of Engine.open",
+        "folder", metavar="DIR", type=folder_or_url, help="the folder of a run, of a service or of Engine.open"
     )
     parser.add_argument(
         "--since",
@@ -47,11 +44,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "time (2026-11-24T09:00:00Z), or from now on (now)",
     )
     parser.add_argument(
-        "--after",
-        metavar="POSITION",
-        type=int,
-        default=0,
-        help="print only rejects or undecided pairs after this journal position",
+        "--after", metavar="POSITION", type=int, default=0, help="print only what is after this journal position"
     )
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--rejects", action="store_true", help="print rejected documents instead")

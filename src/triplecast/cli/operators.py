@@ -32,7 +32,7 @@ def add_operators(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE",
         action="append",
         default=[],
-        help="import operators from this Python module, also in the current folder; repeatable, or a,b",
+        help="import operators from this module, also in the current folder; or a,b",
     )
 
 
@@ -42,7 +42,7 @@ def add_schedule(parser: argparse.ArgumentParser) -> None:
         "--schedule",
         choices=SCHEDULES,
         default=SCHEDULE,
-        help="choose the order of operator calls; results do not change (default: %(default)s)",
+        help="the order of operator calls; results do not change (default: %(default)s)",
     )
 
 

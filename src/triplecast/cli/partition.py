@@ -13,21 +13,15 @@ def add_partition(parser: argparse.ArgumentParser) -> None:
         "--partition",
         choices=PARTITIONS,
         default=PARTITIONS[0],
-        help="match slices of the publications by the whole index, or cut the index into shards (default: %(default)s)",
+        help="cut publications into slices, or the index into shards (default: %(default)s)",
     )
     parser.add_argument(
-        "--shards",
-        metavar="N",
-        type=int,
-        default=1,
-        help="cut the index into N shards, but for slices (default: %(default)s)",
+        "--shards", metavar="N", type=int, default=1, help="into N shards, but for slices (default: %(default)s)"
     )
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--master", metavar="URL", help="match on the Spark cluster of this master (default: on this machine)"
-    )
+    parser.add_argument("--master", metavar="URL", help="match on the Spark cluster of this master (default: here)")
     parser.add_argument(
         "--snapshots",
         metavar="ADDRESS",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from triplecast.cli.terminal import (
     describe_match,
     describe_reject,
     describe_undecided,
+    exit_of,
     print_json,
     print_text,
     say,
@@ -40,11 +42,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "per match. What was printed is on disk: `triplecast notifications DIR` lists it.",
     )
     parser.add_argument("folder", metavar="DIR", type=folder_or_url, help="the folder, which is made if it is missing")
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files and folders, or - (stdin)")
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", type=Path, help="publish these files and folders, or - (stdin)"
-    )
-    parser.add_argument(
-        "--graph", metavar="IRI", type=absolute_iri, help="name the document, so that its next version is recognised"
+        "--graph", metavar="IRI", type=absolute_iri, help="name the document, whose next version is so recognised"
     )
     add_cutting(parser)
     add_operators(parser)
@@ -124,9 +124,8 @@ class _Said:
 
     def __init__(self, as_json: bool) -> None:
         self._json = as_json
-        self._accepted = self._unchanged = self._removed = self._matches = self._rejects = self._undecided = (
-            self._pending
-        ) = 0
+        self._counts = (0,) * 6
+        self._rejects = 0
 
     def add(self, receipt: Receipt) -> None:
         for match in receipt.matches:
@@ -140,16 +139,9 @@ class _Said:
         counts = len(receipt.matches), len(receipt.undecided), len(receipt.pending)
         self.add_counts(accepted, unchanged, removed, *counts)
 
-    def add_counts(
-        self, accepted: int, unchanged: int, removed: int, matches: int, undecided: int, pending: int
-    ) -> None:
-        """Those of a document whose matches are printed elsewhere."""
-        self._accepted += accepted
-        self._unchanged += unchanged
-        self._removed += removed
-        self._matches += matches
-        self._undecided += undecided
-        self._pending += pending
+    def add_counts(self, *counts: int) -> None:
+        """Those of a document whose matches are printed elsewhere, in the order of `end`."""
+        self._counts = tuple(map(add, self._counts, counts))
 
     def add_reject(self, reject: Reject) -> None:
         self._rejects += 1
@@ -157,18 +149,16 @@ class _Said:
 
     def end(self) -> int:
         """Say the counts; return the exit code."""
-        pending = f", {self._pending} waiting for operators" if self._pending else ""
-        removed = f"{self._removed} removed, " if self._removed else ""
+        accepted, unchanged, removals, matches, undecided, pending = self._counts
+        waiting = f", {pending} waiting for operators" if pending else ""
+        removed = f"{removals} removed, " if removals else ""
         say(
-            f"{count_of(self._accepted, 'publication')} accepted, {self._unchanged} unchanged, {removed}"
-            f"{self._rejects} rejected: {count_of(self._matches, 'match', 'matches')}, "
-            f"{self._undecided} undecided{pending}"
+            f"{count_of(accepted, 'publication')} accepted, {unchanged} unchanged, {removed}{self._rejects} rejected: "
+            f"{count_of(matches, 'match', 'matches')}, {undecided} undecided{waiting}"
         )
-        if self._rejects and not self._accepted + self._unchanged:
+        if self._rejects and not accepted + unchanged:
             return Exit.FAILED
-        if self._rejects or self._undecided or self._pending:
-            return Exit.PARTLY
-        return Exit.DONE if self._matches else Exit.NOTHING
+        return exit_of(matches, self._rejects or undecided or pending)
 
 
 def print_match(match: Match, as_json: bool) -> None:

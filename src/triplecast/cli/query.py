@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import has_journal
+from triplecast.cli.inputs import check_journal
 from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
 from triplecast.cli.terminal import Exit, print_text, table
 from triplecast.errors import InputError
@@ -28,20 +28,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "graph. Nothing is changed.",
     )
     parser.add_argument(
-        "folder",
-        metavar="DIR",
-        type=folder_or_url,
-        help="the folder of a run, of `triplecast publish` or of Engine.open",
+        "folder", metavar="DIR", type=folder_or_url, help="the folder of a run, of a service or of Engine.open"
     )
     parser.add_argument("query", metavar="QUERY", help="a file, - (stdin), or the text of the query")
-    parser.add_argument(
-        "--language", choices=["sparql", "rdql"], help="the query's language; default: by the file's name, else sparql"
-    )
+    parser.add_argument("--language", choices=["sparql", "rdql"], help="default: by the file's name, else sparql")
     parser.add_argument("--format", choices=_FORMS, help="default: table, for CONSTRUCT ntriples", dest="form")
     parser.add_argument("--json", action="store_const", const="json", dest="form", help="the same as --format json")
-    parser.add_argument(
-        "--entailment", choices=["taxonomy", "rdfs"], help="query what the folder's taxonomy entails too"
-    )
+    parser.add_argument("--entailment", choices=["taxonomy", "rdfs"], help="query what its taxonomy entails too")
     parser.add_argument("--steps", metavar="N", type=int, help="the most steps that the query may take")
     add_service(parser)
     parser.set_defaults(run=run)
@@ -53,9 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.journal import JournalFile, read_clock, system_clock, time_text
     from triplecast.repository import QUERY_STEPS, Repository, query_store
 
-    if not has_journal(arguments.folder):
-        hint = "give the folder of a run, of `triplecast publish` or of Engine.open"
-        raise InputError(f"no journal in {arguments.folder}", hint)
+    check_journal(arguments.folder)
     steps = QUERY_STEPS if arguments.steps is None else arguments.steps
     if steps < 1:
         raise InputError(f"a query cannot take {steps} steps", "give a number from 1")

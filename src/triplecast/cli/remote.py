@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from triplecast.cli.inputs import say_unknown
-from triplecast.cli.terminal import describe_match, describe_notification, print_json, print_text, say
+from triplecast.cli.terminal import describe_answer, describe_match, describe_notification, print_json, print_text, say
 from triplecast.errors import InputError, QuerySyntaxError, ServiceRefused
 from triplecast.model.extras import how_to_install
 from triplecast.model.operators import SCHEDULE
@@ -19,7 +20,9 @@ from triplecast.model.publication import Reject
 
 if TYPE_CHECKING:
     from triplecast.client import Client, RemoteNotification, RemoteReceipt
+    from triplecast.explain import Explanation
     from triplecast.ingest import Document
+    from triplecast.model.subscription import Subscription
     from triplecast.registry.control_client import Ask
 
 PAGE = 1000
@@ -39,7 +42,8 @@ def open_client(arguments: argparse.Namespace) -> Iterator[Client]:
         from triplecast.client.calls import own_token
     except ImportError:
         raise InputError("--url needs httpx", how_to_install("client")) from None
-    with Client(arguments.folder, own_token(arguments.token)) as client:
+    url = arguments.folder if arguments.takes_url else arguments.url
+    with Client(url, own_token(arguments.token)) as client:
         yield client
 
 
@@ -174,8 +178,7 @@ def _counts(document: Document, receipt: RemoteReceipt) -> Counts:
 
 
 class _PrintedMatches:
-    """Prints what documents match, from the notifications that are recorded meanwhile, as far as the token may read
-    them."""
+    """Prints what documents match, from the notifications recorded meanwhile, as far as the token may read them."""
 
     def __init__(self, client: Client, as_json: bool) -> None:
         self._client = client
@@ -248,3 +251,35 @@ def _firsts(found: RemoteNotification) -> list[tuple[str, int]]:
 
 def _texts(solution: Mapping[str, object]) -> dict[str, str]:
     return {name: str(term) for name, term in solution.items()}
+
+
+# ---- explaining and previewing --------------------------------------------------------------------------------------
+
+
+def explain(arguments: argparse.Namespace) -> list[Explanation]:
+    """What a service says of a document and of the subscription with an id. Raises `InputError`."""
+    from triplecast.explain.explanation import read_explanation
+    from triplecast.ingest import Document
+    from triplecast.ingest.document_files import read_documents
+
+    documents = [each for each in read_documents([arguments.publication]) if isinstance(each, Document)]
+    if len(documents) != 1:
+        raise InputError(f"a service explains one document, and there are {len(documents)}", "name its file")
+    named = dict(zip(("media_type", "graph"), _named(documents[0]), strict=True))
+    with open_client(arguments) as client:
+        rows = client.explain(documents[0].data, str(arguments.subscription), arguments.ticket, **named)
+    return [read_explanation(json.dumps(row).encode()) for row in rows]
+
+
+def preview(arguments: argparse.Namespace, subscription: Subscription) -> tuple[dict[str, Any], list[str]]:
+    """What a service says a subscription would have matched, and lines that show the first of it."""
+    from triplecast.client import RemoteNotification
+
+    options = {"language": subscription.language, "entailment": subscription.entailment}
+    with open_client(arguments) as client:
+        row = client.preview(subscription.text, arguments.last, **options)
+    lines = []
+    for each in row["examples"]:
+        found = RemoteNotification(each, 0, "", "", "added", each["publication"], each["version"], subscription.name)
+        lines.append(f"{found.publication}  {describe_answer(_firsts(found))}")
+    return row, lines

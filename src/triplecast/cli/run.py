@@ -20,6 +20,7 @@ from triplecast.cli.terminal import (
     describe_reject,
     describe_rest,
     describe_undecided,
+    exit_of,
     print_json,
     say,
 )
@@ -53,27 +54,23 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         nargs="+",
         type=Path,
         default=[],
-        help="register the subscriptions of these files and folders (default: leave those of the folder as they are)",
+        help="register those of these files and folders (default: leave them as they are)",
     )
-    parser.add_argument(
-        "--inbox", metavar="DIR", help="watch this folder, or address as s3://BUCKET/PREFIX, for documents"
-    )
-    parser.add_argument(
-        "--kafka", metavar="BROKERS", help="read or write topics of the Kafka at HOST:PORT[,HOST:PORT…]"
-    )
+    parser.add_argument("--inbox", metavar="DIR", help="take documents from this folder, or from s3://BUCKET/PREFIX")
+    parser.add_argument("--kafka", metavar="BROKERS", help="read or write topics of Kafka at HOST:PORT[,HOST:PORT…]")
     parser.add_argument("--publications", metavar="TOPIC", help="read documents from this topic, in place of an inbox")
     parser.add_argument("--notifications", metavar="TOPIC", help="send notifications to this topic")
     parser.add_argument(
-        "--kafka-settings", metavar="FILE", type=Path, help="read name=value settings of librdkafka from this file"
+        "--kafka-settings", metavar="FILE", type=Path, help="read name=value settings of librdkafka from it"
     )
     parser.add_argument(
         "--output",
         metavar="DIR",
         required=True,
-        help="keep journal, index and outbox in this folder, or put notifications at this address, as s3://BUCKET/PREFIX",
+        help="keep journal, index and outbox in it, or put notifications at s3://BUCKET/PREFIX",
     )
     parser.add_argument(
-        "--folder", metavar="DIR", type=Path, help="keep journal, index and outbox here, where --output is an address"
+        "--folder", metavar="DIR", type=Path, help="keep journal, index and outbox here if --output is an address"
     )
     parser.add_argument("--once", action="store_true", help="end when all documents that are there are matched")
     add_cutting(parser)
@@ -86,7 +83,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="N",
         type=int,
         default=BROAD_PER_OWNER,
-        help="allow each owner N broad subscriptions, which every publication is tried against (default: %(default)s)",
+        help="allow each owner N broad subscriptions (default: %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
     parser.set_defaults(run=run)
@@ -137,8 +134,7 @@ def need_spark(instead: str) -> None:
 
 
 def run_pipeline(sources: Sources, output: Path | str, once: bool, **settings: Any) -> Summary:
-    """Run until done or interrupted; SIGINT and SIGTERM end the run in order. `settings` are those of
-    `pipeline.run.run`."""
+    """Run until done or interrupted; SIGINT and SIGTERM end it in order. `settings` are those of `pipeline.run.run`."""
     from triplecast.pipeline.report import Caller
     from triplecast.pipeline.run import run as run_on_spark
 
@@ -219,6 +215,4 @@ def exit_code(summary: Summary, once: bool = True) -> int:
         return Exit.DONE
     if summary.interrupted:
         return Exit.INTERRUPTED
-    if summary.reject_count or summary.undecided or summary.faults:
-        return Exit.PARTLY
-    return Exit.DONE if summary.matches else Exit.NOTHING
+    return exit_of(summary.matches, summary.reject_count or summary.undecided or summary.faults)

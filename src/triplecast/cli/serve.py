@@ -35,28 +35,26 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="the folder, which is made if it is missing")
     parser.add_argument("--host", default=_given("HOST", HOST), help="the address to listen at (default: %(default)s)")
-    parser.add_argument(
-        "--port", type=int, default=_given("PORT", str(PORT)), help="0: any that is free (default: %(default)s)"
-    )
+    parser.add_argument("--port", type=int, default=_given("PORT", str(PORT)), help="0: a free one (%(default)s)")
     parser.add_argument(
         "--token-file",
         metavar="FILE",
         type=Path,
         default=_given("TOKEN_FILE", "") or None,
-        help="answer only requests with a token of this file; needed for any --host but this machine",
+        help="answer only requests with a token of it; needed for other --host",
     )
     parser.add_argument(
         "--name",
         metavar="HOST",
         nargs="+",
         default=_given("NAME", "").split(),
-        help="names by which clients call this server; default: with tokens any, else localhost",
+        help="names of this server; default: with tokens any, else localhost",
     )
     parser.add_argument(
         "--public-url",
         metavar="URL",
         default=_given("PUBLIC_URL", ""),
-        help="the address under which the hubs of feeds reach this server: those that have one send what is new",
+        help="the address by which hubs reach it, which then send what is new",
     )
     add_delivery(parser)
     add_operators(parser)

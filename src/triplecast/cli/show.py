@@ -23,9 +23,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Parse documents and print each publication: its graph name and its triples. Report rejects and "
         "warnings on stderr.",
     )
-    parser.add_argument(
-        "files", metavar="FILE", nargs="+", type=Path, help="read these files and folders, or - (stdin)"
-    )
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files and folders, or - (stdin)")
     parser.add_argument("--graph", metavar="IRI", type=absolute_iri, help="print only this publication")
     add_cutting(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object per publication, with N-Quads")

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from triplecast.cli.inputs import is_new_journal
-from triplecast.cli.terminal import Exit, count_of, print_json, print_text, say
+from triplecast.cli.inputs import check_journal, is_new_journal
+from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
+from triplecast.cli.terminal import Exit, count_of, exit_of, print_json, print_text, say
 from triplecast.errors import FolderLocked, InputError
 from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
-    from triplecast.sources import KnownSource, Polled, Poller, SourceList
+    from triplecast.cli.remote_sources import RemoteSources
+    from triplecast.sources import Polled, Poller, SourceList
+
+    Sources: TypeAlias = SourceList | RemoteSources
 
 ACTIONS = ("list", "add", "remove", "check", "held", "release", "import", "export", "provenance")
 _ALONE = ("list", "export")
@@ -32,20 +36,17 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "check URL… now, show what of URL is held or release it, import FILE.opml, export OPML, show the provenance of "
         "the publication GRAPH.",
     )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder, which is made if it is missing")
+    parser.add_argument("folder", metavar="DIR", type=folder_or_url, help="the folder, which is made if it is missing")
     parser.add_argument("action", metavar="ACTION", nargs="?", choices=ACTIONS, default="list", help=", ".join(ACTIONS))
     parser.add_argument("what", metavar="WHAT", nargs="*", help="URL…, FILE.opml or GRAPH")
     parser.add_argument("--title", default="", help="what to call a source that is added")
-    parser.add_argument(
-        "--folder", dest="outline", metavar="NAME", nargs="+", help="the folder of the outline, from its top"
-    )
+    parser.add_argument("--folder", dest="outline", metavar="NAME", nargs="+", help="the outline's folder from its top")
     parser.add_argument("--split", metavar="CLASS", help="cut its documents, as `triplecast publish` does")
-    parser.add_argument(
-        "--identity", default="guid", choices=("guid", "link", "content"), help="by what an item is known again"
-    )
+    parser.add_argument("--identity", default="guid", choices=("guid", "link", "content"), help="how an item is known")
     parser.add_argument("--dry-run", action="store_true", help="import nothing, and say what would be")
     _add_asking(parser)
-    parser.set_defaults(run=run)
+    add_service(parser)
+    parser.set_defaults(run=run, every="15m", at_most="1d")
     parser = commands.add_parser(
         "poll",
         help="ask the sources of a folder, and publish what they bring",
@@ -76,6 +77,12 @@ def run(arguments: argparse.Namespace) -> int:
         needed = _NEEDED.get(arguments.action, "URL")
         wrong = "takes nothing else" if arguments.what else f"needs {needed}"
         raise InputError(f"`sources {arguments.action}` {wrong}", "see `triplecast sources --help`")
+    if isinstance(arguments.folder, ServiceUrl):
+        from triplecast.cli.remote import open_client
+        from triplecast.cli.remote_sources import RemoteSources
+
+        with open_client(arguments) as client:
+            return _ACTIONS[arguments.action](RemoteSources(client), arguments)
     if is_new_journal(arguments.folder) and not arguments.dry_run:
         if arguments.action not in ("add", "import"):
             raise InputError(f"{arguments.folder} holds no journal", "name the folder of Engine.open, or add a source")
@@ -86,18 +93,16 @@ def run(arguments: argparse.Namespace) -> int:
     return _ACTIONS[arguments.action](sources, arguments)
 
 
-def _list(sources: SourceList, arguments: argparse.Namespace) -> int:
-    from triplecast.sources.source import source_row
-
-    for source in sources.sources():
+def _list(sources: Sources, arguments: argparse.Namespace) -> int:
+    for row in sources.rows():
         if arguments.json:
-            print_json(source_row(source))
+            print_json(row)
         else:
-            print_text(_line_of(source))
+            print_text(_line_of(row))
     return Exit.DONE
 
 
-def _add(sources: SourceList, arguments: argparse.Namespace) -> int:
+def _add(sources: Sources, arguments: argparse.Namespace) -> int:
     from triplecast.sources import NewSource
 
     folders = (tuple(arguments.outline),) if arguments.outline else ()
@@ -114,19 +119,20 @@ def _say_added(outcomes: list[tuple[str, bool]], as_json: bool) -> None:
             print_text(f"{url}  {'added' if is_new else 'is there already'}")
 
 
-def _remove(sources: SourceList, arguments: argparse.Namespace) -> int:
+def _remove(sources: Sources, arguments: argparse.Namespace) -> int:
     for url in arguments.what:
         sources.remove(url)
         print_text(f"{url}  removed; what it brought stays published")
     return Exit.DONE
 
 
-def _check(sources: SourceList, arguments: argparse.Namespace) -> int:
-    urls = [sources.check(url, _now()) for url in arguments.what]
-    return _ask_now(sources, arguments, urls)
+def _check(sources: Sources, arguments: argparse.Namespace) -> int:
+    for url in arguments.what:
+        sources.check(url, _now())
+    return _ask_now(sources, arguments)
 
 
-def _held(sources: SourceList, arguments: argparse.Namespace) -> int:
+def _held(sources: Sources, arguments: argparse.Namespace) -> int:
     for url in arguments.what:
         held = sources.held(sources.named(url))
         for graph in held:
@@ -136,16 +142,17 @@ def _held(sources: SourceList, arguments: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-def _release(sources: SourceList, arguments: argparse.Namespace) -> int:
-    urls = []
+def _release(sources: Sources, arguments: argparse.Namespace) -> int:
     for url in arguments.what:
         say(f"{url}: {count_of(sources.release(url, _now()), 'publication')} released")
-        urls.append(sources.named(url).url)
-    return _ask_now(sources, arguments, urls)
+    return _ask_now(sources, arguments)
 
 
-def _ask_now(sources: SourceList, arguments: argparse.Namespace, urls: list[str]) -> int:
+def _ask_now(sources: Sources, arguments: argparse.Namespace) -> int:
     """Ask sources, or leave it to the process that has the folder."""
+    if isinstance(arguments.folder, ServiceUrl):
+        return Exit.DONE
+    urls = [sources.named(url).url for url in arguments.what]
     try:
         with _open_poller(arguments) as poller:
             return _exit_of(poller.poll(urls, lambda polled: _print(polled, arguments.json)))
@@ -154,7 +161,7 @@ def _ask_now(sources: SourceList, arguments: argparse.Namespace, urls: list[str]
         return Exit.DONE
 
 
-def _import(sources: SourceList, arguments: argparse.Namespace) -> int:
+def _import(sources: Sources, arguments: argparse.Namespace) -> int:
     from triplecast.sources import read_opml
 
     code = Exit.DONE
@@ -169,7 +176,7 @@ def _import(sources: SourceList, arguments: argparse.Namespace) -> int:
             raise InputError(f"{printable_name(name)}: {error.what}", error.hint) from error
         for fault in outline.faults:
             say(f"{printable_name(name)}: {printable_name(fault)}")
-        there = {source.url for source in sources.sources()}
+        there = {row["url"] for row in sources.rows()}
         found = [(each.url, each.url not in there) for each in outline.sources]
         _say_added(found if arguments.dry_run else sources.add(outline.sources, _now()), arguments.json)
         new = sum(is_new for _, is_new in found)
@@ -179,15 +186,13 @@ def _import(sources: SourceList, arguments: argparse.Namespace) -> int:
     return code
 
 
-def _export(sources: SourceList, arguments: argparse.Namespace) -> int:
-    from triplecast.sources import write_opml
-
+def _export(sources: Sources, arguments: argparse.Namespace) -> int:
     sys.stdout.flush()
-    sys.stdout.buffer.write(write_opml(sources.sources()))
+    sys.stdout.buffer.write(sources.export())
     return Exit.DONE
 
 
-def _provenance(sources: SourceList, arguments: argparse.Namespace) -> int:
+def _provenance(sources: Sources, arguments: argparse.Namespace) -> int:
     found = [each for graph in arguments.what for each in sources.provenance(graph)]
     for each in found:
         if arguments.json:
@@ -218,6 +223,7 @@ def poll(arguments: argparse.Namespace) -> int:
 
     from triplecast.sources.polling import LOOK_EVERY
 
+    check_journal(arguments.folder)
     with _open_poller(arguments) as poller:
         if not poller.sources.sources():
             say(f"{arguments.folder} has no source: add one with `triplecast sources {arguments.folder} add URL`")
@@ -239,36 +245,23 @@ def poll(arguments: argparse.Namespace) -> int:
 def _open_poller(arguments: argparse.Namespace) -> Iterator[Poller]:
     """Raises `FolderLocked` where another process has the folder."""
     from triplecast.cli.publish import open_engine
+    from triplecast.cli.subscriptions import read_seconds
     from triplecast.egress import AGENT, Egress, EgressRules
     from triplecast.model.operators import SCHEDULE
     from triplecast.sources import Poller
-    from triplecast.sources.schedule import DEFAULT_BOUNDS, Bounds
+    from triplecast.sources.schedule import Bounds
 
-    least = _seconds(arguments, "every", DEFAULT_BOUNDS.least)
-    bounds = Bounds(least, _seconds(arguments, "at_most", max(least, DEFAULT_BOUNDS.most)))
+    bounds = Bounds(*(read_seconds(each, "a time") for each in (arguments.every, arguments.at_most)))
     if not 0 < bounds.least <= bounds.most:
-        raise InputError(
-            "the shortest time between two checks is longer than the longest", "give --every 15m --at-most 1d"
-        )
+        raise InputError("the shortest time between two checks exceeds the longest", "give --every 15m --at-most 1d")
     agent = f"{AGENT} (+{arguments.contact})" if arguments.contact else AGENT
-    rules = EgressRules(arguments.private, EgressRules().ports | {*(arguments.source_port or ())})
+    ports = EgressRules().ports | {*(arguments.source_port or ())}
+    rules = EgressRules(arguments.private, ports, "--source-port")
     with (
         open_engine(arguments.folder, SCHEDULE, "a server polls its sources by itself; end a run first") as engine,
         closing(Poller(engine, arguments.folder, Egress(rules).send, bounds=bounds, agent=agent)) as poller,
     ):
         yield poller
-
-
-def _seconds(arguments: argparse.Namespace, name: str, otherwise: float) -> float:
-    from triplecast.cli.subscriptions import SECONDS
-
-    text = getattr(arguments, name, None)
-    if text is None:
-        return otherwise
-    try:
-        return float(text[:-1]) * SECONDS[text[-1:]]
-    except (KeyError, ValueError):
-        raise InputError(f"a time is not {text!r}", "give 90s, 15m, 12h or 7d") from None
 
 
 def _print(polled: Polled, as_json: bool) -> None:
@@ -286,20 +279,19 @@ def _print(polled: Polled, as_json: bool) -> None:
 def _exit_of(polled: list[Polled]) -> int:
     if polled and all(each.failed for each in polled):
         return Exit.FAILED
-    if any(each.error for each in polled):
-        return Exit.PARTLY
-    return Exit.DONE if any(each.new or each.edited or each.removed for each in polled) else Exit.NOTHING
+    found = any(each.new or each.edited or each.removed for each in polled)
+    return exit_of(found, any(each.error for each in polled))
 
 
-def _line_of(source: KnownSource) -> str:
-    folders = "; ".join("/".join(names) for names in source.folders)
-    parts = [source.url, source.title, folders and f"in {folders}", source.kind]
-    parts.append("gone" if source.gone else f"next check {_shown(source.next_check)}")
-    parts.append(f"last change {_shown(source.last_change)}" if source.last_change else "")
-    parts.append(f"moved to {source.location}" if source.location != source.url else "")
-    parts.append(f"{count_of(source.failures, 'failure')} in a row" if source.failures else "")
-    parts.append(f"{source.withheld} held" if source.withheld else "")
-    return "  ".join(printable_name(part) for part in (*parts, source.error) if part)
+def _line_of(row: Mapping[str, Any]) -> str:
+    folders = "; ".join("/".join(names) for names in row["folders"])
+    parts = [row["url"], row["title"], folders and f"in {folders}", row["kind"]]
+    parts.append("gone" if row["gone"] else f"next check {row['next_check']}")
+    parts.append(f"last change {row['last_change']}" if row["last_change"] else "")
+    parts.append(f"moved to {row['location']}" if row["location"] != row["url"] else "")
+    parts.append(f"{count_of(row['failures'], 'failure')} in a row" if row["failures"] else "")
+    parts.append(f"{row['held']} held" if row["held"] else "")
+    return "  ".join(printable_name(part) for part in (*parts, row["error"]) if part)
 
 
 def _shown(at: int) -> str | None:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triplecast.cli.inputs import has_journal, is_new_journal, say_unknown
+from triplecast.cli.inputs import check_journal, is_new_journal, say_unknown
 from triplecast.cli.operators import add_operators, say_faults
 from triplecast.cli.service_url import ServiceUrl, add_service, folder_or_url
 from triplecast.cli.terminal import Exit, clip, count_of, print_json, print_text, say
@@ -49,27 +49,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--class", dest="of_class", metavar="NAME", help="of instances of this class (rss:item)")
     parser.add_argument("--id", help="the id, where FILE holds one subscription (its file name unless given)")
     parser.add_argument("--owner", help="who holds them, unless a .jsonl line says so")
+    parser.add_argument("--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d, "forever" (default 1d)')
+    parser.add_argument("--language", choices=("sparql", "rdql", "rule"), help="whatever the extension says")
     parser.add_argument(
-        "--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d or "forever" (default: 1d)'
-    )
-    parser.add_argument(
-        "--language", choices=("sparql", "rdql", "rule"), help="the language, whatever the extension says"
-    )
-    parser.add_argument(
-        "--scope",
-        choices=SCOPES,
-        help="what they are asked of: each publication by itself, or all current documents together, "
-        "whatever a .jsonl line says",
+        "--scope", choices=SCOPES, help="what they are asked of: each publication, or all current documents together"
     )
     parser.add_argument(
         "--notify",
         choices=NOTIFY,
-        help="what they are told: every matching version, what changed since, or each new solution once (default: "
-        "changed), unless a .jsonl line or a comment says so",
+        help="what they are told: every matching version, what changed, or each new solution",
     )
     parser.add_argument("--initial", choices=INITIAL, help="repository scope: what is told of the present answer")
     parser.add_argument(
-        "--key", metavar="NAME", nargs="+", help="variables by which a row removed and one added are one row updated"
+        "--key", metavar="NAME", nargs="+", help="variables by which rows removed and added are one updated"
     )
     add_operators(parser)
     parser = _command(
@@ -152,7 +144,9 @@ def subscribe(arguments: argparse.Namespace) -> int:
         say(str(fault))
     if arguments.id is not None and len(loaded.subscriptions) != 1:
         raise InputError(f"--id names one subscription, and there are {len(loaded.subscriptions)}", "leave it out")
-    lease = read_time(arguments.lease)
+    lease = arguments.lease
+    if lease not in (None, "forever"):
+        lease = read_seconds(lease, "a lease", ' or "forever"')
     registered, refused = 0, len(loaded.faults)
     with _asked(arguments, open_requests) as ask:
         if made:
@@ -225,20 +219,18 @@ def _row(subscription: Subscription, arguments: argparse.Namespace) -> dict[str,
     return {name: value for name, value in row.items() if value is not None}
 
 
-def read_time(text: str | None) -> float | str | None:
-    """Seconds; ``forever`` and None stay."""
-    if text is None or text == "forever":
-        return text
+def read_seconds(text: str, what: str, more: str = "") -> float:
+    """What `text` says, which may be `more`, too. Raises `InputError`."""
     try:
         return float(text[:-1]) * SECONDS[text[-1:]]
     except (KeyError, ValueError):
-        raise InputError(f"a lease is not {text!r}", 'give 90s, 30m, 12h, 7d or "forever"') from None
+        raise InputError(f"{what} is not {text!r}", f"give 90s, 30m, 12h, 7d{more}") from None
 
 
 def unsubscribe(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_requests
 
-    _check_folder(arguments.folder)
+    check_journal(arguments.folder)
     if (arguments.id is None) == (arguments.owner is None):
         raise InputError("one subscription is cancelled, or all of an owner", "give its ID, or --owner alone")
     with _asked(arguments, open_requests) as ask:
@@ -267,7 +259,7 @@ def resync(arguments: argparse.Namespace) -> int:
     from triplecast.cli.publish import open_engine, print_match
     from triplecast.model.operators import SCHEDULE
 
-    _check_folder(arguments.folder)
+    check_journal(arguments.folder)
     with open_engine(arguments.folder, SCHEDULE, "end that process first") as engine:
         matches = engine.resync(arguments.id, arguments.ticket)
         for match in matches:
@@ -280,7 +272,7 @@ def resync(arguments: argparse.Namespace) -> int:
 def subscriptions(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_reading
 
-    _check_folder(arguments.folder)
+    check_journal(arguments.folder)
     after: Any = 0
     listed = 0
     with _asked(arguments, open_reading) as ask:
@@ -307,7 +299,7 @@ def subscriptions(arguments: argparse.Namespace) -> int:
 def status(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_reading
 
-    _check_folder(arguments.folder)
+    check_journal(arguments.folder)
     with _asked(arguments, open_reading) as ask:
         row: Any = ask({"request": "status"})
     if arguments.json:
@@ -320,8 +312,3 @@ def status(arguments: argparse.Namespace) -> int:
         print_text(f"journal: position {row['position']}")
         print_text(f"last notification: {row['sequence']}")
     return Exit.DONE
-
-
-def _check_folder(folder: Path | ServiceUrl) -> None:
-    if not isinstance(folder, ServiceUrl) and not has_journal(folder):
-        raise InputError(f"{folder} holds no journal", "name the folder of a run or of Engine.open")

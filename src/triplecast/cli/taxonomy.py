@@ -8,10 +8,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import has_journal, is_new_journal, load_schema, load_taxonomy
+from triplecast.cli.inputs import check_journal, is_new_journal, load_schema, load_taxonomy
 from triplecast.cli.publish import open_engine, print_match
-from triplecast.cli.terminal import Exit, print_json, print_text
-from triplecast.errors import InputError
+from triplecast.cli.terminal import Exit, print_json, print_text, say
 
 if TYPE_CHECKING:
     from triplecast.engine import Engine, LoadedSchema, LoadedTaxonomy
@@ -31,9 +30,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             "for publications from then on; print what that changes",
         ),
     ):
-        text = (
-            f"Replace the {name} of DIR by that of the files given: {effect}. Without files, print the one that holds."
-        )
+        text = f"Replace the {name} of DIR by that of the files given: {effect}. Without files, print what holds."
         parser = commands.add_parser(name, help=f"load or show {what}", description=text)
         folder = "the folder of `triplecast publish` or of Engine.open"
         parser.add_argument("folder", metavar="DIR", type=Path, help=folder)
@@ -67,7 +64,8 @@ def run_schema(arguments: argparse.Namespace) -> int:
 def _open(arguments: argparse.Namespace, instead: str) -> AbstractContextManager[Engine]:
     from triplecast.model.operators import SCHEDULE
 
-    is_new_journal(arguments.folder)
+    if is_new_journal(arguments.folder):
+        say(f"{arguments.folder} held no journal: a new one is made there")
     return open_engine(arguments.folder, SCHEDULE, instead)
 
 
@@ -84,8 +82,7 @@ def _show(arguments: argparse.Namespace, read: Callable[[JournalFile], Mapping[s
     """Print what holds: lines first of what `read` gives."""
     from triplecast.journal import JournalFile
 
-    if not has_journal(arguments.folder):
-        raise InputError(f"{arguments.folder} holds no journal", "name the folder of a run or of Engine.open")
+    check_journal(arguments.folder)
     with JournalFile.read_only(arguments.folder) as journal:
         row = read(journal)
     lines = str(next(iter(row.values())))

@@ -102,3 +102,7 @@ class Exit(IntEnum):
     """Interrupted with work left; the shell's code."""
     UNREAD = 141
     """The reader of stdout has gone; the shell's code."""
+
+
+def exit_of(found: object, failed: object) -> Exit:
+    return Exit.PARTLY if failed else Exit.DONE if found else Exit.NOTHING

@@ -10,7 +10,7 @@ import httpx
 
 from triplecast.client import calls
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
-from triplecast.client.calls import Lease, Reading, Reply, ServiceCall, ShortfallPage, answering
+from triplecast.client.calls import Lease, Reading, Reply, Row, ServiceCall, ShortfallPage, answering
 from triplecast.client.connection import AnswerReader, settings_of
 from triplecast.client.following import Follower
 from triplecast.errors import EgressFailed, ServiceRefused
@@ -46,43 +46,49 @@ class AsyncClient:
     async def publish(
         self, data: bytes | str, media_type: str | None = None, graph: str | None = None
     ) -> RemoteReceipt:
-        return await self._ask(calls.publish(data, media_type, graph))
+        return await self.ask(calls.publish(data, media_type, graph))
 
     async def publish_many(self, documents: Iterable[Mapping[str, str]]) -> list[RemoteReceipt]:
-        return [receipt for call in calls.publish_many(documents) for receipt in await self._ask(call)]
+        return [receipt for call in calls.publish_many(documents) for receipt in await self.ask(call)]
 
     async def remove(self, graph: str) -> RemoteReceipt | None:
-        return await self._ask(calls.remove(graph))
+        return await self.ask(calls.remove(graph))
 
     async def subscribe(
         self, text: str, id: str | None = None, lease: Lease = None, **options: object
     ) -> RemoteSubscription:
-        return await self._ask(calls.subscribe(text, lease, {"id": id, **options}))
+        return await self.ask(calls.subscribe(text, lease, {"id": id, **options}))
 
     async def subscription(self, id: str, ticket: str | None = None) -> RemoteSubscription:
-        return await self._ask(calls.subscription(id, ticket))
+        return await self.ask(calls.subscription(id, ticket))
 
     async def renew(self, id: str, ticket: str | None = None, until: Lease = None) -> str | None:
-        return await self._ask(calls.renew(id, ticket, until))
+        return await self.ask(calls.renew(id, ticket, until))
 
     async def unsubscribe(self, id: str, ticket: str | None = None) -> int:
-        return await self._ask(calls.unsubscribe(id, ticket))
+        return await self.ask(calls.unsubscribe(id, ticket))
 
     async def subscriptions(self, owner: str | None = None, after: int | None = 0) -> AsyncIterator[RemoteSubscription]:
         while after is not None:
-            page, after = await self._ask(calls.subscriptions(owner, after))
+            page, after = await self.ask(calls.subscriptions(owner, after))
             for each in page:
                 yield each
 
+    async def preview(self, text: str, last: int = 1000, **options: str | None) -> Row:
+        return await self.ask(calls.preview(text, last, options))
+
+    async def explain(self, data: bytes | str, id: str, ticket: str | None = None, **named: str | None) -> list[Row]:
+        return await self.ask(calls.explain(data, id, ticket, **named))
+
     async def query(self, text: str) -> RemoteAnswer:
-        return await self._ask(calls.query(text, calls.remote_answer))
+        return await self.ask(calls.query(text, calls.remote_answer))
 
     async def notifications(
         self, since: str | int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
     ) -> AsyncIterator[RemoteNotification]:
         place, has_more, reading = str(since), True, Reading(subscription, owner, ticket)
         while has_more:
-            page = await self._ask(reading.page(place))
+            page = await self.ask(reading.page(place))
             for each in page.notifications:
                 yield each
             place, has_more = page.cursor, page.has_more
@@ -98,7 +104,7 @@ class AsyncClient:
             yield row
 
     async def status(self) -> dict[str, Any]:
-        return await self._ask(calls.status())
+        return await self.ask(calls.status())
 
     async def follow(
         self, since: str | int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
@@ -124,12 +130,13 @@ class AsyncClient:
     ) -> AsyncIterator[dict[str, Any]]:
         has_more = True
         while has_more:
-            page: ShortfallPage = await self._ask(ask(after))
+            page: ShortfallPage = await self.ask(ask(after))
             for row in page.rows:
                 yield row
             after, has_more = page.after, page.has_more
 
-    async def _ask(self, call: ServiceCall[_Answer]) -> _Answer:
+    async def ask(self, call: ServiceCall[_Answer]) -> _Answer:
+        """The answer to a call of `triplecast.client.calls`, among them those of sources."""
         with answering(self._url):
             async with self._http.stream(**call.sent) as response:
                 return call.answer(await _read(response))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -27,6 +27,7 @@ PAGE = 1000
 
 Lease = timedelta | float | datetime | str | None
 """Seconds from now on, or a time."""
+Row: TypeAlias = dict[str, Any]
 _Answer = TypeVar("_Answer")
 
 
@@ -168,6 +169,23 @@ def status() -> ServiceCall[dict[str, Any]]:
 
 def rejects(after: int) -> ServiceCall[ShortfallPage]:
     return ServiceCall("GET", "/rejects", partial(ShortfallPage.of, "rejects"), {"after": after})
+
+
+def preview(text: str, last: int, options: Mapping[str, object]) -> ServiceCall[Row]:
+    return ServiceCall("POST", "/preview", Reply.json, {}, _JSON, _json({"text": text, "last": last, **options}))
+
+
+def explain(
+    data: bytes | str, id: str, ticket: str | None, media_type: str | None = None, graph: str | None = None
+) -> ServiceCall[list[Row]]:
+    body, kind = data.encode() if isinstance(data, str) else data, {"Content-Type": media_type} if media_type else {}
+    headers, params, place = {**_ticket(ticket), **kind}, _given({"graph": graph}), f"{_place(id)}/explain"
+    return ServiceCall("POST", place, lambda answer: list(answer.json()["explanations"]), params, headers, body)
+
+
+def sources(method: str, act: str = "", body: bytes | None = None, **params: Any) -> ServiceCall[Reply]:
+    """What a service does with its sources: `/sources`, and below it `act`."""
+    return ServiceCall(method, f"/sources{act}", lambda reply: reply, _given(params), {}, body)
 
 
 def query(text: str, read: Callable[[Reply], _Answer]) -> ServiceCall[_Answer]:

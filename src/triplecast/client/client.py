@@ -10,7 +10,7 @@ import httpx
 
 from triplecast.client import calls
 from triplecast.client.answers import RemoteAnswer, RemoteNotification, RemoteReceipt, RemoteSubscription
-from triplecast.client.calls import Lease, Reading, RemotePage, ServiceCall, ShortfallPage
+from triplecast.client.calls import Lease, Reading, RemotePage, Row, ServiceCall, ShortfallPage
 from triplecast.client.connection import Connection
 from triplecast.client.following import Follower
 from triplecast.errors import EgressFailed, ServiceRefused
@@ -48,41 +48,51 @@ class Client:
 
     def publish(self, data: bytes | str, media_type: str | None = None, graph: str | None = None) -> RemoteReceipt:
         """Publish a document, in the place of the one of its `graph`. One that is rejected as a whole is refused."""
-        return self._ask(calls.publish(data, media_type, graph))
+        return self.ask(calls.publish(data, media_type, graph))
 
     def publish_many(self, documents: Iterable[Mapping[str, str]]) -> list[RemoteReceipt]:
         """A receipt for each document, given with its ``id`` (the graph), ``media_type`` and ``data``."""
-        return [receipt for call in calls.publish_many(documents) for receipt in self._ask(call)]
+        return [receipt for call in calls.publish_many(documents) for receipt in self.ask(call)]
 
     def remove(self, graph: str) -> RemoteReceipt | None:
         """Remove the document of `graph`; None where there was none."""
-        return self._ask(calls.remove(graph))
+        return self.ask(calls.remove(graph))
 
     def subscribe(self, text: str, id: str | None = None, lease: Lease = None, **options: object) -> RemoteSubscription:
         """Register a query; `options` as `Engine.subscribe` takes them (``language``, ``scope``, ``notify``, …)."""
-        return self._ask(calls.subscribe(text, lease, {"id": id, **options}))
+        return self.ask(calls.subscribe(text, lease, {"id": id, **options}))
 
     def subscription(self, id: str, ticket: str | None = None) -> RemoteSubscription:
         """A live subscription."""
-        return self._ask(calls.subscription(id, ticket))
+        return self.ask(calls.subscription(id, ticket))
 
     def renew(self, id: str, ticket: str | None = None, until: Lease = None) -> str | None:
         """Give its lease another end, and return that."""
-        return self._ask(calls.renew(id, ticket, until))
+        return self.ask(calls.renew(id, ticket, until))
 
     def unsubscribe(self, id: str, ticket: str | None = None) -> int:
         """Cancel it; return the journal position from which it is evaluated no more."""
-        return self._ask(calls.unsubscribe(id, ticket))
+        return self.ask(calls.unsubscribe(id, ticket))
 
     def subscriptions(self, owner: str | None = None, after: int | None = 0) -> Iterator[RemoteSubscription]:
         """Live subscriptions, those of an owner unless the token is an administrator's, beyond registration `after`."""
         while after is not None:
-            page, after = self._ask(calls.subscriptions(owner, after))
+            page, after = self.ask(calls.subscriptions(owner, after))
             yield from page
+
+    def preview(self, text: str, last: int = 1000, **options: str | None) -> Row:
+        """What a query would have matched among the `last` publications, as JSON has it; `options`: ``language``,
+        ``entailment``."""
+        return self.ask(calls.preview(text, last, options))
+
+    def explain(self, data: bytes | str, id: str, ticket: str | None = None, **named: str | None) -> list[Row]:
+        """Why each publication of a document matches a subscription, or where it fails, as JSON has it; `named`: by
+        ``media_type``, ``graph``."""
+        return self.ask(calls.explain(data, id, ticket, **named))
 
     def query(self, text: str) -> RemoteAnswer:
         """Ask the current documents, as `Engine.query` does."""
-        return self._ask(calls.query(text, calls.remote_answer))
+        return self.ask(calls.query(text, calls.remote_answer))
 
     def notifications(
         self, since: str | int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
@@ -105,7 +115,7 @@ class Client:
         self, since: str | int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
     ) -> RemotePage:
         """The first page of them, and where the next one begins; since ``now`` it is empty."""
-        return self._ask(Reading(subscription, owner, ticket).page(str(since)))
+        return self.ask(Reading(subscription, owner, ticket).page(str(since)))
 
     def undecided(
         self, after: int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
@@ -119,7 +129,7 @@ class Client:
 
     def status(self) -> dict[str, Any]:
         """How far the folder has come."""
-        return self._ask(calls.status())
+        return self.ask(calls.status())
 
     def follow(
         self, since: str | int = 0, subscription: str | None = None, owner: str | None = None, ticket: str | None = None
@@ -141,8 +151,9 @@ class Client:
     def _rows(self, ask: Callable[[int], ServiceCall[ShortfallPage]], after: int) -> Iterator[dict[str, Any]]:
         has_more = True
         while has_more:
-            rows, after, has_more = self._ask(ask(after))
+            rows, after, has_more = self.ask(ask(after))
             yield from rows
 
-    def _ask(self, call: ServiceCall[_Answer]) -> _Answer:
+    def ask(self, call: ServiceCall[_Answer]) -> _Answer:
+        """The answer to a call of `triplecast.client.calls`, among them those of sources."""
         return self._service.ask(call)

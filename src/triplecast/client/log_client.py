@@ -122,8 +122,7 @@ def _path(name: str, owner: str | None) -> str:
 
 
 def _transactions(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """What is whole of a text that arrives in parts: no literal has a line end, so a transaction ends where a line says
-    so."""
+    """What is whole of a text in parts: no literal has a line end, so a transaction ends where a line says so."""
     held, looked = bytearray(), 0
     for part in parts:
         held += part

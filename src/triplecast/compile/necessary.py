@@ -145,8 +145,7 @@ def _narrow(
 
 
 def _find_words(text: NamedText, constants: tuple[str, ...]) -> tuple[Conjunction, ...]:
-    """A literal that a pattern binds has all words of an alternative. (One that ``BIND`` makes need not be
-    published.)"""
+    """A literal that a pattern binds has all words of an alternative. (One of ``BIND`` need not be published.)"""
     alternatives = text.needed(constants).alternatives
     return tuple(Conjunction(words=find_words(text, number, alternatives)) for number in range(len(alternatives)))
 

@@ -12,8 +12,8 @@ from threading import RLock
 from triplecast.delivery.attempt import DELIVERED, FAILED, GONE, REFUSED, Attempt, AttemptOutcome
 from triplecast.delivery.hearing import TargetIndex
 from triplecast.delivery.ledger import Ledger
-from triplecast.delivery.live import SET_BACK, DeliveryLag, Live, buried, is_exhausted, lag_of
-from triplecast.delivery.reading import MOST_HELD, MOST_QUEUED, PAGE, first, read_one, read_page
+from triplecast.delivery.live import SET_BACK, DeliveryLag, Live, LiveGroups, buried, is_exhausted, lag_of
+from triplecast.delivery.reading import MOST_QUEUED, PAGE, HeldBytes, first, read_one, read_page
 from triplecast.delivery.store import MOST_DEAD, TargetStore
 from triplecast.delivery.target import COMMAND, DAMAGED, EMAIL, KINDS, WEBHOOK, WEBSUB, DeadLetter, Target
 from triplecast.delivery.turns import AT_ONCE, HostTurns
@@ -55,13 +55,14 @@ class Deliveries:
         self._kinds = frozenset(kinds)
         self._turns = HostTurns(at_once)
         self._lives: dict[str, Live] = {}
+        self._of = LiveGroups()  # of a subscription
         self._hearing = TargetIndex(journal, self._ledger.note)
         self._due: list[tuple[int, int, str]] = []
         self._number = count()
         self._latest = 0  # when something was due last
         self._hungry: dict[str, Live] = {}
         """Those that have to be read for."""
-        self._is_crowded = False  # much waits for these already
+        self._held = HeldBytes()
         self._epoch, self._end = self._ledger.reached
         for target in store.targets():
             self._take(target)
@@ -174,7 +175,8 @@ class Deliveries:
     def targets(self, subscription: str | None = None) -> list[Target]:
         """With what was delivered up to now."""
         with self._lock:
-            return [each.target for each in self._lives.values() if subscription in (None, each.target.subscription)]
+            lives = self._lives.values() if subscription is None else self._of.group(subscription)
+            return [each.target for each in lives]
 
     def dead(self, target: str | None = None, limit: int = -1) -> list[DeadLetter]:
         with self._lock:
@@ -244,20 +246,16 @@ class Deliveries:
     def _feed(self, end: int) -> None:
         """Read one page for those that are behind, from the one that is farthest behind. Those that got something are
         sent to, and read for all the same: so they all read the outbox once, not each for itself."""
-        start = min(live.feed.upto for live in self._hungry.values())
-        page = [*read_page(self._outbox, self._epoch, start)]
+        page = [*read_page(self._outbox, self._epoch, min(live.feed.upto for live in self._hungry.values()))]
         upto = page[-1].sequence if len(page) == PAGE else end
         for each in page:
             for live in self._hearing.of(each):
                 if live.target.id in self._hungry and not live.feed.is_full:
                     self._offer(live, each)
-        held = 0
         for live in [*self._hungry.values()]:
-            held += live.feed.size
-            if live.feed.come_to(upto, self._end) or (self._is_crowded and live.feed.queue):
+            if live.feed.come_to(upto, self._end):
                 del self._hungry[live.target.id]
                 self._schedule(live)
-        self._is_crowded = held > MOST_HELD
 
     def _begin_again(self, epoch: int, sequence: int) -> None:
         """The outbox has lost its end, or is another: nobody knows which sequences it gave, so all is read again that
@@ -281,7 +279,8 @@ class Deliveries:
         """Know a target, and deliver to it unless it is disabled or another deliverer's."""
         if target.idle and target.epoch == self._epoch:
             target = replace(target, sequence=max(target.sequence, self._ledger.reached[1]))
-        live = self._lives[target.id] = Live(target)
+        live = self._lives[target.id] = Live(target, self._held)
+        self._of.add(target.subscription, live)
         live.in_flight = in_flight
         if target.disabled or not self.delivers_to(target.kind):
             self._set(live, replace(target, idle=False))
@@ -374,17 +373,18 @@ class Deliveries:
         self._hearing.drop(live)
         self._hungry.pop(live.target.id, None)
         self._turns.forget(live.target)
+        live.restart()
 
     def _remove(self, live: Live) -> None:
         self._forget_place(live)
         del self._lives[live.target.id]
+        self._of.drop(live.target.subscription, live)
         self._ledger.remove(live.target.id)
 
     def _disable(self, live: Live, why: str) -> None:
         self._forget_place(live)
         sequence = max(live.target.sequence, self._end) if live.target.idle else live.target.sequence
         self._set(live, replace(live.target, disabled=why, idle=False, sequence=sequence))
-        live.restart()
         self._ledger.is_urgent = True
 
     def _give_up(self, live: Live, why: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from triplecast.delivery.live import Live
+from triplecast.delivery.live import Live, LiveGroups
 from triplecast.delivery.target import Target
 from triplecast.journal import JournalFile
 from triplecast.model.subscription import FILES
@@ -19,23 +19,20 @@ class TargetIndex:
         """`note` is told of a target that goes over to the next registration of its file."""
         self._journal = journal
         self._note = note
-        self._lives: dict[int | str, dict[str, Live]] = {}
+        self._lives = LiveGroups()
 
     def __bool__(self) -> bool:
         return bool(self._lives)
 
     def add(self, live: Live) -> None:
-        self._lives.setdefault(live.heard_by, {})[live.target.id] = live
+        self._lives.add(live.heard_by, live)
 
     def drop(self, live: Live) -> None:
-        hearing = self._lives.get(live.heard_by, {})
-        hearing.pop(live.target.id, None)
-        if not hearing:
-            self._lives.pop(live.heard_by, None)
+        self._lives.drop(live.heard_by, live)
 
     def of(self, notification: Notification) -> list[Live]:
-        found = [*self._lives.get(notification.registration, {}).values()]
-        for live in self._lives.get(notification.subscription, {}).values():
+        found = [*self._lives.group(notification.registration)]
+        for live in self._lives.group(notification.subscription):
             if notification.registration > live.target.registration and self._is_from_file(notification.registration):
                 live.target = replace(live.target, registration=notification.registration)
                 self._note(live.target)

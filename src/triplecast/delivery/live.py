@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from triplecast.delivery.attempt import BUSY, AttemptOutcome
-from triplecast.delivery.reading import TargetFeed
+from triplecast.delivery.reading import HeldBytes, TargetFeed
 from triplecast.delivery.retrying import (
     ATTEMPTS,
     BUSY_SECONDS,
@@ -34,9 +34,9 @@ class Live:
 
     __slots__ = ("feed", "in_flight", "letters", "rate", "scheduled", "target")
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, held: HeldBytes) -> None:
         self.target = target
-        self.feed = TargetFeed(target.sequence)
+        self.feed = TargetFeed(target.sequence, held)
         self.letters: deque[DeadLetter] = deque()
         """To be replayed, before anything else."""
         self.in_flight = False
@@ -102,6 +102,28 @@ class Live:
         return replace(
             failed, disabled=f"no success for {GIVE_UP_SECONDS // 86_400} days; the last error: {outcome.reason}"
         )
+
+
+class LiveGroups:
+    """Live targets by what some have in common, each group in order of addition."""
+
+    def __init__(self) -> None:
+        self._groups: dict[int | str, dict[str, Live]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._groups)
+
+    def add(self, key: int | str, live: Live) -> None:
+        self._groups.setdefault(key, {})[live.target.id] = live
+
+    def drop(self, key: int | str, live: Live) -> None:
+        group = self._groups.get(key, {})
+        group.pop(live.target.id, None)
+        if not group:
+            self._groups.pop(key, None)
+
+    def group(self, key: int | str) -> Collection[Live]:
+        return self._groups.get(key, {}).values()
 
 
 def is_exhausted(target: Target) -> bool:

@@ -181,9 +181,7 @@ def read_mail_server(where: str | None, sender: str | None, user: str | None, pa
     scheme, separator, place = where.partition("://")
     host, colon, port = place.partition(":")
     if scheme not in ways or not separator or not host or (colon and not port.isdecimal()):
-        raise InputError(
-            f"{where!r} is no mail server", "give smtp://host:587, smtps://host:465 or smtp+plain://host:25"
-        )
+        raise InputError(f"{where!r} is no mail server", "give smtp://host:587, smtps://host:465, smtp+plain://host:25")
     if sender is None or "@" not in sender or not sender.isprintable():
         raise InputError("mail needs the address that it comes from", "give one with --mail-from")
     security, usual = ways[scheme]

@@ -143,9 +143,7 @@ def _read_secret(secret: object, randomness: Callable[[int], bytes]) -> str:
                 return secret
         except (ValueError, binascii.Error):
             pass
-    hint = (
-        f"give {SECRET_PREFIX} and {SECRET_BYTES.start} to {SECRET_BYTES.stop - 1} random bytes in base64, or leave out"
-    )
+    hint = f"give {SECRET_PREFIX} and {SECRET_BYTES.start} to {SECRET_BYTES.stop - 1} random bytes in base64, or none"
     raise InputError("that is no secret of Standard Webhooks", hint)
 
 

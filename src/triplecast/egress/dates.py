@@ -16,8 +16,7 @@ def read_date(text: str | None) -> float | None:
 
 
 def read_retry_after(value: str | None, now: int) -> float | None:
-    """The seconds from `now`, in microseconds since 1970, that a `Retry-After` asks for, however many; None for what is
-    none."""
+    """The seconds from `now`, in microseconds since 1970, that a `Retry-After` asks for; None for what is none."""
     said = (value or "").strip()
     if said.isascii() and said.isdecimal():
         return float(said[:12])

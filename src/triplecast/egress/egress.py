@@ -49,6 +49,8 @@ class EgressRules:
     """Whether this machine and private networks may be reached (`is_refused`)."""
     ports: frozenset[int] = frozenset({80, 443})
     """Empty: all."""
+    option: str = "--webhook-port"
+    """Of the command line: it allows another port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +100,8 @@ class Egress:
         target = read_url(url)
         if self.rules.ports and target.port not in self.rules.ports:
             allowed = ", ".join(map(str, sorted(self.rules.ports)))
-            port = target.port
-            options = (
-                f"`--source-port {port}` of `poll`, or `--webhook-port {port}` of `serve` and `deliver`, allows it"
-            )
-            raise EgressRefused(target.origin, f"port {target.port} is not allowed", f"use one of {allowed}; {options}")
+            hint = f"use one of {allowed}, or allow this one by `{self.rules.option} {target.port}`"
+            raise EgressRefused(target.origin, f"port {target.port} is not allowed", hint)
         if target.address is not None:
             self._check_addresses(target, [target.address])
         return target

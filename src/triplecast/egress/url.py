@@ -79,7 +79,5 @@ def _read_host(name: str | None, six: str | None) -> tuple[str, Address | None]:
             hint = "write an address as four decimal numbers, or use a name"
             raise EgressRefused("a URL", "its host is a number that is no dotted IPv4 address", hint) from None
     if len(name) > 253 or not all(map(_LABEL.fullmatch, labels)):
-        raise EgressRefused(
-            "a URL", "its host is no name", "write letters, digits and hyphens, without a dot at the end"
-        )
+        raise EgressRefused("a URL", "its host is no name", "write letters, digits and hyphens, and no dot at the end")
     return ".".join(labels), None

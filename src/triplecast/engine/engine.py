@@ -375,7 +375,7 @@ class Engine:
         owner: str | None = None,
     ) -> Iterator[Notification]:
         """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`, of one id or
-        owner if given. Reading raises `StorageFault`, and `InputError` for a cursor of an earlier epoch."""
+        owner if given. Reading raises `StorageFault`; `InputError` for a place of another epoch or beyond the last."""
         self._opened.check_names(subscription=subscription, owner=owner)
         # by `self`, so that the engine stays, and its folder open, while they are read
         definitions = Definitions(lambda ids: self._journal.registrations(ids), self._current_operators())

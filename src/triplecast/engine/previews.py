@@ -69,8 +69,7 @@ def admit_preview(subscription: Subscription, operators: OperatorSet, has_taxono
 def preview_subscription(
     subscription: Subscription, admission: Admission, last: int, journal: Journal, matcher: Matcher, asker: Asker
 ) -> Preview:
-    """Match a subscription, admitted as `admission`, with the `last` publications, or as many as `BYTES_AT_ONCE`
-    holds."""
+    """Match one, admitted as `admission`, with the `last` publications, or as many as `BYTES_AT_ONCE` holds."""
     operators = matcher.operators
     publications = journal.last_publications(last, BYTES_AT_ONCE)
     registration = Registration(RegistrationId(0), subscription)

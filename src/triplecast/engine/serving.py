@@ -205,9 +205,7 @@ class Serving:
         """Raises `InputError` for a subscription without a ticket."""
         hashed = self._journal.ticket_hash(found.id)
         if not hashed:
-            raise InputError(
-                f"subscription {found.subscription.name!r} has no ticket", "read its notifications with a token"
-            )
+            raise InputError(f"subscription {found.subscription.name!r} has no ticket", "read them with a token")
         return base64.urlsafe_b64encode(hmac.digest(hashed, purpose.encode(), "sha256")[:24]).decode()
 
     def revoke_feed(self, found: Registration) -> None:

@@ -235,8 +235,7 @@ def _coalesce(run: Evaluation, arguments: Sequence[Expression], row: Row, place:
 
 
 def to_iri(terms: Sequence[Term]) -> NamedNode:
-    """``IRI(text)``; the query's base is a second argument where it has one. A relative IRI without base is an
-    error."""
+    """``IRI(text)``; the query's base, if any, is a second argument. A relative IRI without base is an error."""
     if isinstance(terms[0], NamedNode):
         return terms[0]
     text = plain_text_of(terms[0])

@@ -34,8 +34,7 @@ class Solutions:
 
 
 def bindings_json(solutions: Solutions) -> bytes:
-    """Rows as `MatchedBatch.bindings` holds them: a JSON list of objects, keys sorted, unbound absent, no white
-    space."""
+    """Rows as `MatchedBatch.bindings` holds them: a JSON list of objects, keys sorted, unbound absent, no spaces."""
     order = sorted(range(len(solutions.variables)), key=solutions.variables.__getitem__)
     rows = [
         {solutions.variables[index]: str(term) for index in order if (term := row[index]) is not None}

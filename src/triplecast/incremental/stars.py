@@ -137,8 +137,7 @@ class _Walk:
                     yield from _all_within(self._kin(part, outer), certain_names(outer) if keys is None else keys)
 
     def _kin(self, call: algebra.Call, outer: Pattern) -> Iterator[_Found]:
-        """What a function of the taxonomy asks of its node: its types, whether it is a type, and the order of
-        classes."""
+        """What a function of the taxonomy asks of its node: its types, whether it is a type, the order of classes."""
         node = call.arguments[0]
         if not isinstance(node, Variable) or node.name not in _matched_names(outer):
             self.every = True

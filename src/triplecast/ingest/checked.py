@@ -84,9 +84,7 @@ def _warn_of_nothing(parsed: ParsedDocument, document: Document) -> tuple[str, .
     for draft in parsed.drafts:
         if draft.quads:
             return ()
-    return (
-        "it holds no triples, which only a pattern that is empty or optional matches; in JSON, keys need a @context",
-    )
+    return ("it holds no triples, which only an empty or optional pattern matches; in JSON, keys need a @context",)
 
 
 def _guess_type(document: Document, media_type: str | None) -> str | None:

@@ -97,8 +97,7 @@ def absolute_iri(text: str) -> NamedNode | None:
 
 
 def identity(item: FeedItem, feed: str) -> str:
-    """Return an item's identity (semantics 2.1): its id (Atom id, guid), else its link, else a hash of title and
-    text."""
+    """Return an item's identity (semantics 2.1): its id (Atom id, guid), else its link, or a hash of title and text."""
     own = item.id or item.link
     if not own:
         digest = sha256(f"{item.title}\0{item.description}".encode("utf-8", "replace")).hexdigest()

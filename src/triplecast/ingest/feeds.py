@@ -81,8 +81,7 @@ def _own_iri(channel: Any, base: str) -> str:
 
 
 def _valid_reference(match: re.Match[bytes]) -> bytes:
-    """Replace a numeric reference to no character (half of one, beyond Unicode), on which feedparser fails, by
-    U+FFFD."""
+    """Replace a numeric reference to no character (half of one, beyond Unicode), where feedparser fails, by U+FFFD."""
     digits = match[1].decode() if len(match[1]) <= 12 else "1114112"
     number = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
     valid = 0 < number < 0x110000 and not 0xD800 <= number < 0xE000

@@ -46,8 +46,7 @@ def graph_of_line(line: bytes) -> str | None:
 
 
 def lines_as_counted(data: bytes) -> list[bytes]:
-    """Return the lines of a document as parsers number them: a carriage return ends one too, and one follows the
-    last."""
+    """Return the lines of a document as parsers number them: a carriage return ends one, and one follows the last."""
     return [*data.splitlines(), b""]
 
 

@@ -304,8 +304,7 @@ class JournalFile(Records):
 
 
 def _changes(rows: Sequence[Row], ends: Mapping[int, int], positions: range) -> RegistryChanges:
-    """Those that rows of the registry tell of `positions`, in order; `ends`: the removals of some that other rows
-    tell."""
+    """Those that rows of the registry tell of `positions`, in order; `ends`: removals of some that other rows tell."""
     removed = {row.number: row.position for row in rows if row.kind in ENDS}
     added: list[Registration] = []
     for row in rows:

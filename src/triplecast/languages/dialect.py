@@ -96,8 +96,7 @@ def number_tokens(tokens: Iterator[Token], numbered: dict[int, Token]) -> Iterat
 def read_tree(
     grammar: str, start: str, source: Source, tokens: Iterator[Token], words: Callable[[Iterable[str]], tuple[str, ...]]
 ) -> Tree[Token]:
-    """The tree of `tokens` under a grammar's file; `words` puts terminals into human words. Raises
-    `QuerySyntaxError`."""
+    """The tree of `tokens` under a grammar's file; `words` puts terminals in human words. Raises `QuerySyntaxError`."""
     try:
         return _grammar(grammar, start).parse(tokens)
     except UnexpectedToken as error:

@@ -150,8 +150,7 @@ _BDS = (
     *("minRank", "maxRank", "rank", "relevance", "subjectSearch", "searchTimeout", "rangeCount"),
 )
 MAGIC = frozenset({BIF, JENA, *STARDOG, *(BDS + name for name in _BDS)})
-"""Predicates that are searches in other stores and never plain predicates; nor is any other built-in name of
-Virtuoso."""
+"""Predicates that are searches in other stores never plain predicates; nor is any other built-in name of Virtuoso."""
 SHOWN = 201
 """Characters of a translation that an error shows."""
 
@@ -251,9 +250,7 @@ def _read_bds(translation: Translation, group: list[Search]) -> Expression:
             flag = _search_text(translation, search)[0].lower() == "true"
             every, exact = every or (flag and name == "matchAllTerms"), exact or (flag and name == "matchExact")
         else:
-            _refuse(
-                translation, search.token, "", "an answer has no rank or relevance", "leave it out, or use ft:score"
-            )
+            _refuse(translation, search.token, "", "an answer has no rank or relevance", "leave it out or use ft:score")
     if main is None:
         _refuse(translation, group[0].token, "without bds:search", "there is nothing to search for", "add bds:search")
     text, place = _search_text(translation, main)
@@ -273,9 +270,7 @@ def _searched(translation: Translation, search: Search) -> Variable:
 
 def _search_text(translation: Translation, search: Search) -> tuple[str, Token]:
     if search.members is not None:
-        _refuse(
-            translation, search.token, "with a list", "an answer has no limit, threshold or score", "the query alone"
-        )
+        _refuse(translation, search.token, "with a list", "an answer has no limit or score", "the query alone")
     return _constant_text(translation, search.token, search.target)
 
 

@@ -18,9 +18,15 @@ from triplecast.text.dialects import quote
 from triplecast.text.grammar import MOST_WORDS
 
 _TERM = re.compile(r'(-?)(?:"([^"]*)"|([^\s"]+))')
+_OTHER = re.compile(r'(?<!\S)(?:AND|OR|NOT|&&|\|\|)(?!\S)|[()“”„"]')
+"""What is meant as more than a word, outside phrases."""
 _NAMED = re.compile(rf"{IRI_REFERENCE}|{NAME}")
 FIELDS = ("words", "near", "in", "class")
 """The members of the form in JSON."""
+_INSTEAD = (
+    'all words are to occur, "night train" is a phrase and -word is not to occur; for the rest write a query, with '
+    'such as ft:contains(?text, \'"rail" ftor "tram"\')'
+)
 _HINT = 'give words to look for, such as "olympic games", -winter or rail*'
 
 
@@ -75,6 +81,8 @@ def with_query(fields: Mapping[str, object]) -> dict[str, object]:
 
 def _selection(wanted: Keywords) -> str:
     """The full-text selection (docs/language.md)."""
+    if (other := _OTHER.search(_TERM.sub(lambda term: term[3] or "", wanted.words))) is not None:
+        raise InputError(f"{other[0]} is not read in {wanted.words[:200]!r}", _INSTEAD)
     found: list[str] = []
     unwanted: list[str] = []
     for minus, phrase, word in _TERM.findall(wanted.words):

@@ -60,9 +60,10 @@ class Namespace:
             return token
         start = self.prefixes.get(prefix)
         if start is None:
-            near = suggest_prefix(prefix, self.prefixes)
-            hint = f"write {near}" if near is not None else f"add {self.notation.declaration.format(prefix)}"
-            raise ValueError(f"the prefix {prefix}: is not declared; {hint}")
+            near, namespace = suggest_prefix(prefix, self.prefixes)
+            declaration = self.notation.declaration.format(prefix).replace("…", namespace)
+            hint = f"write {near}: or " if near else ""
+            raise ValueError(f"the prefix {prefix}: is not declared; {hint}add {declaration}")
         return start + (_LOCAL_ESCAPE.sub(r"\1", local) if "\\" in local else local)
 
     def _is_bracketed_name(self, token: str) -> bool:

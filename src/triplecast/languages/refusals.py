@@ -274,6 +274,4 @@ def refuse_depth(what: str, name: str | None) -> QueryRefused:
 
 
 def refuse_size(construct: str, reason: str, name: str | None) -> QueryRefused:
-    return QueryRefused(
-        construct, reason, "make it flatter or shorter, or split it into several subscriptions", name=name
-    )
+    return QueryRefused(construct, reason, "make it flatter or shorter, or split it into subscriptions", name=name)

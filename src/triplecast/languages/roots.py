@@ -37,9 +37,7 @@ def read_split(text: str) -> str:
     except (ValueError, QuerySyntaxError, QueryRefused) as error:
         raise InputError(f"documents cannot be cut by {name[:200]!r}: {error}", _HINT) from error
     if query.form != "select" or len(query.variables) != 1:
-        found = (
-            f"it selects {len(query.variables)} variables" if query.form == "select" else f"it is {query.form.upper()}"
-        )
+        found = f"it has {len(query.variables)} variables" if query.form == "select" else f"it is {query.form.upper()}"
         raise InputError(f"documents cannot be cut by {name[:200]!r}: {found}", _HINT)
     declared = (f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in DECLARED.items() if f"{prefix}:" in text)
     return "".join(declared) + text

@@ -253,9 +253,7 @@ def _project(
                 _refuse_ungrouped(translation, token, variable)
             continue
         if variable in bound:
-            raise translation.fault(
-                token, f"{token} has a value already, so AS cannot give it one", ("another variable",)
-            )
+            raise translation.fault(token, f"{token} has a value already: AS cannot give it one", ("another variable",))
         for used in variables_in(expression):
             if solved.grouping is not None and used not in bound and used not in translation.aggregates:
                 _refuse_ungrouped(translation, token, used)
@@ -265,9 +263,7 @@ def _project(
 
 
 def _refuse_ungrouped(translation: Translation, token: Token, variable: Variable) -> None:
-    message = (
-        f"?{variable.name} is neither a key of GROUP BY nor inside an aggregate, so it has no one value for a group"
-    )
+    message = f"?{variable.name} is neither a key of GROUP BY nor in an aggregate, so it has no one value for a group"
     raise translation.fault(token, message, (f"?{variable.name} in GROUP BY", f"SAMPLE(?{variable.name})"))
 
 

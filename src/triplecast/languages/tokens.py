@@ -212,9 +212,7 @@ def open_source(text: str, name: str | None) -> Source:
             return match[0]
         code = int(digits, 16)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-            raise plain.fault(
-                match.start(), f"{match[0]} is no character", ("a Unicode code point that is no surrogate",)
-            )
+            raise plain.fault(match.start(), f"{match[0]} is no character", ("a code point that is no surrogate",))
         return chr(code)
 
     return Source(text, _CODEPOINT.sub(character, text), name)
@@ -292,9 +290,7 @@ def read_tokens(
         if kind in _OPENING:
             depth += 1
             if depth > MAX_NESTING:
-                raise source.refusal(
-                    start, "nesting", f"brackets are nested more than {MAX_NESTING} deep", "flatten it"
-                )
+                raise source.refusal(start, "nesting", f"brackets nest more than {MAX_NESTING} deep", "flatten it")
         elif kind in _CLOSING:
             depth -= 1
         if number > MAX_TOKENS:
@@ -335,8 +331,7 @@ def _check(source: Source, offset: int, text: str, kind: str) -> None:
 
 
 def find_wrong_tag(text: str, offset: int) -> tuple[int, str] | None:
-    """Where the unexpected character at `offset` lies in a language tag: the tag's offset, and a message with the
-    fix."""
+    """Where the unexpected character at `offset` lies in a language tag: the tag's offset, and the fix."""
     for found in _TAGGED.finditer(text, max(0, offset - 200), offset + 200):
         if found.start(1) <= offset < found.end():
             return found.start(1), f"{clip(found[1])} is no language tag; {TAG_HINT}"

@@ -73,6 +73,9 @@ KNOWN: Mapping[str, str] = MappingProxyType(
     {
         **{each: DECLARED[each] for each in DECLARED if re.match("http.*[/#]$", DECLARED[each]) and each != "dct"},
         "media": "http://search.yahoo.com/mrss/",
+        "hydra": "http://www.w3.org/ns/hydra/core#",
+        "ldes": "https://w3id.org/ldes#",
+        "dbp": "http://dbpedia.org/property/",
         "text": "http://jena.apache.org/text#",
         "bds": "http://www.bigdata.com/rdf/search#",
     }
@@ -125,15 +128,15 @@ TERMS: Mapping[str, frozenset[str]] = MappingProxyType(
 _LISTED = MappingProxyType({KNOWN[prefix]: prefix for prefix in TERMS})
 
 
-def suggest_prefix(prefix: str, declared: Mapping[str, str]) -> str | None:
-    """Suggest a fix for an undeclared prefix: a similar declared one, or its usual declaration."""
+def suggest_prefix(prefix: str, declared: Mapping[str, str]) -> tuple[str, str]:
+    """The declared prefix that is probably meant by an undeclared one, if any, and the namespace that it usually stands
+    for, … where that is not known."""
     meant = _ALIASES.get(prefix.lower(), prefix.lower())
     if meant in declared and meant != prefix:
-        return f"{meant}:"
+        return meant, declared[meant]
     if meant in KNOWN:
-        return f"PREFIX {prefix}: <{KNOWN[meant]}>"
-    near = nearest_names(prefix, sorted(declared), 1)
-    return f"{near[0]}:" if near and near[0] else None
+        return "", KNOWN[meant]
+    return "".join(nearest_names(prefix, sorted(declared), 1)), "…"
 
 
 @lru_cache(maxsize=16_384)

@@ -144,8 +144,7 @@ class EntailedBatch:
         self._made: dict[EntailmentMode, EntailedViews] = {}
 
     def read(self, segment: Segment, identity: I32) -> ReadViews:
-        """Return what a segment reads; `identity`: the ids that its dictionary gives to the terms of the plain
-        views."""
+        """Return what a segment reads; `identity`: the ids that its dictionary gives terms of the plain views."""
         mode = segment.mode
         made = self._made.get(mode)
         if made is None:

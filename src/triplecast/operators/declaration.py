@@ -63,9 +63,7 @@ def operator(
         if function.__module__ == "__main__":
             path = getattr(sys.modules["__main__"], "__file__", None)
             if path is None or not path.endswith(".py"):
-                raise InputError(
-                    f"the operator <{iri}> is typed into a prompt", "put it into a file, which workers can import"
-                )
+                raise InputError(f"the operator <{iri}> is typed into a prompt", "put it in a file that workers import")
             path = str(Path(path).absolute())
         about = (inspect.getdoc(function) or "").partition("\n")[0]
         declared = Operator(

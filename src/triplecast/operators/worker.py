@@ -42,9 +42,7 @@ def answer(request: bytes) -> bytes:
     asked = read_request(request)
     declared = find_declaration(asked.module, asked.operator)
     if declared is None:
-        return write_absence(
-            "its module no longer declares it; declare it there, or cancel the subscriptions that use it"
-        )
+        return write_absence("its module does not declare it; do that there, or cancel the subscriptions that use it")
     if declared.version != asked.version:
         return write_absence(
             f"its module declares version {declared.version} now, and {asked.version} when the engine started; "

@@ -98,7 +98,7 @@ class OutboxReader(OutboxFile):
         where `definitions` are given.
 
         Raises `StorageFault` at the first that is damaged or missing, `InputError` for numbers that cannot be and for a
-        cursor of an earlier epoch.
+        cursor of an earlier epoch, or a place beyond the last.
         """
         operators = definitions.operators if definitions else NO_OPERATORS
         selected = self._selected(since, limit, subscription, owner)
@@ -335,17 +335,16 @@ def _defined(definitions: Definitions | None, registrations: NDArray[np.int64]) 
 
 
 def _check_cursor(since: Cursor | int, state: State) -> None:
-    """Raise `InputError` for a cursor of another epoch, or of an outbox that has come further."""
+    """Raise `InputError` for a cursor of another epoch, or a place in an outbox that has come further."""
     if isinstance(since, Cursor) and since.epoch != state.epoch:
         raise InputError(
             f"{since} is a cursor of epoch {since.epoch}, and the outbox is in epoch {state.epoch}: "
             "notifications were lost since and recorded again under other sequences",
             _READ_AGAIN,
         )
-    if isinstance(since, Cursor) and since.sequence > state.sequence:
-        raise InputError(
-            f"{since} is beyond the last notification, {state.sequence}: the outbox is an older copy", _READ_AGAIN
-        )
+    if (since.sequence if isinstance(since, Cursor) else since) > state.sequence:
+        found = f"{since} is beyond the last notification, {state.sequence}: the outbox is an older copy, or another"
+        raise InputError(found, _READ_AGAIN)
 
 
 def _read_mark(where: str) -> tuple[int, ...]:

@@ -81,8 +81,7 @@ def _find_roots(container: I32) -> I32:
 
 
 def assign_by_containment(segment: Segment, filed: FiledItems, shards: int, closed: U8 | None = None) -> Assignment:
-    """Spread each tree over the shards in turn, from a shard by its root's hash. `closed`: as `find_forest` takes
-    it."""
+    """Spread each tree over shards in turn, from a shard by its root's hash. `closed`: as `find_forest` takes it."""
     root = find_forest(segment, filed, closed).root
     roots, inverse = np.unique(root, return_inverse=True)
     tree: I32 = inverse.reshape(-1).astype(np.int32)

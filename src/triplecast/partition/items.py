@@ -55,8 +55,7 @@ def find_synthetic(segment: Segment) -> U8:
 
 
 class RoutedItems(NamedTuple):
-    """What the index stage looks for: E conjunctions, in the numbers of the segment's dictionary, and where each
-    leads."""
+    """What the index stage looks for: E conjunctions, in numbers of the segment's dictionary, and where each leads."""
 
     items: Items
     """`Items.subscription` is the entry's number."""

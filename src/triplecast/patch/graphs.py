@@ -55,8 +55,7 @@ def lines_of(identity: str, quads: Iterable[bytes], dataset: bool = False) -> by
 
 
 def changes_of(patch: Patch) -> Iterator[GraphChange]:
-    """What the rows of a patch do to graphs named by IRIs. Raises `DocumentRejected` for a blank node of another
-    graph."""
+    """What rows of a patch do to graphs named by IRIs. Raises `DocumentRejected` for a blank node of another graph."""
     for row in patch.rows:
         terms = split_line(row.quad)
         if terms is None or terms.graph[:1] not in (b"", b"<"):

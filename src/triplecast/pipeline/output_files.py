@@ -97,8 +97,7 @@ class OutputFiles:
         return True
 
     def _read(self, upto: float, most: float) -> tuple[bytes, int]:
-        """The next lines, up to a sequence, until they are so many bytes, and the last sequence; 0 where there is
-        none."""
+        """The next lines, up to a sequence, up to so many bytes, and the last sequence; 0 where there is none."""
         definitions = Definitions(self._journal.registrations, NO_OPERATORS.with_recorded(self._journal.operators()))
         lines, last = BytesIO(), 0
         for each in self._outbox.json_rows(self._reached, definitions=definitions):

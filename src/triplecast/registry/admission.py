@@ -264,8 +264,7 @@ def _culprit(declared: Operator, arguments: tuple[str | None, ...]) -> str:
 
 @lru_cache(maxsize=TEMPLATES_LIMIT)
 def _given(template: Template) -> tuple[tuple[str, tuple[Constant | None, ...]], ...]:
-    """Each operator call that has a constant argument: the operator and its arguments, None for those of a
-    publication."""
+    """Each operator call with a constant argument: the operator and its arguments, None for those of a publication."""
     pattern = template.query.pattern
     calls: list[tuple[str, Iterable[object]]] = []
     for part in parts_of(pattern):
@@ -303,9 +302,7 @@ def _why_broad(plan: Plan, empty: bool) -> str:
     if plan.cost is not Cost.BROAD:
         return ""
     if empty:
-        return (
-            "it has a result where a publication holds nothing of what it asks for (HAVING (COUNT(*) > 0) fixes that)"
-        )
+        return "it has a result where a publication holds nothing that it asks for (HAVING (COUNT(*) > 0) fixes that)"
     if needs_nothing(plan):
         return "no triple has to be there for it to match"
     which = "one of its alternatives" if len(plan.branches) > 1 else "it"
@@ -374,8 +371,7 @@ def first_of(warnings: Sequence[str]) -> list[str]:
 
 
 def fault_of(error: QuerySyntaxError | QueryRefused | InputError, name: str, place: str) -> SubscriptionFault:
-    """Why the subscription `name` at `place` cannot be registered. The place goes on with line and column in its
-    text."""
+    """Why the subscription `name` at `place` cannot be registered. Its place goes on with line and column."""
     prefix = _prefix_of(name, place)
     if isinstance(error, QuerySyntaxError):
         shown = str(replace(error, name=place, expected=()))

@@ -15,9 +15,7 @@ def decompose_rule(journal: JournalFile, id: str) -> RuleDecomposition:
     """Raises `InputError` where there is no live rule `id`, and `StorageFault`."""
     found = journal.live_registration(id)
     if found is None or found.subscription.language != RULE:
-        what = (
-            f"no live subscription {id!r}" if found is None else f"{id!r} is written in {found.subscription.language}"
-        )
+        what = f"no live subscription {id!r}" if found is None else f"{id!r} is in {found.subscription.language}"
         raise InputError(what, "give the id of a live rule")
     live = (
         each

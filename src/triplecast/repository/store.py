@@ -255,8 +255,7 @@ class Store:
         return self._replace(replacements, graphs, replaced)
 
     def replace(self, documents: Mapping[str, bytes], position: int) -> Changes:
-        """Give graphs, by their terms, other lines in one event; empty ones are removed. No two of them share a
-        triple."""
+        """Give graphs, by their terms, other lines in one event; empty ones go. No two of them share a triple."""
         self._make_room()
         names = [graph.encode() for graph in documents]
         self.bank, triples, graphs = number_lines(self.bank, b"".join(documents.values()), names)

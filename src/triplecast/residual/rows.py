@@ -34,8 +34,7 @@ class OpenRow(NamedTuple):
     unknown: frozenset[str] = _NOTHING
     """Variables whose values are not known."""
     waiting: tuple[int, ...] = ()
-    """Conditions, by their numbers. Without any, nothing drops it any more, but for the failures that leave it
-    unknown."""
+    """Conditions, by their numbers. Without any, nothing drops it, but for the failures that leave it unknown."""
     failures: tuple[str, ...] = ()
 
 

@@ -18,7 +18,7 @@ from triplecast.engine import Engine, Receipt
 from triplecast.engine.serving import Condition, DocumentState, version_tag
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import Document
-from triplecast.ingest.document import document_of
+from triplecast.ingest.document import DOCUMENT_PREFIX, document_of
 from triplecast.ingest.gate import GATE
 from triplecast.ingest.inbox_files import document_of_line
 from triplecast.ingest.media_types import N_TRIPLES, decide_type
@@ -40,12 +40,11 @@ router = APIRouter(tags=["documents"], responses=RESPONSES)
 
 NDJSON = "application/x-ndjson"
 EVERYTHING = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"
+_UNNAMED = "it is named by its content, so that an edited one is another document; name it: PUT /documents?graph=IRI"
 _MERGES = 10
 """How often a merge is tried again as others change the document."""
 
-Graph = Annotated[
-    str | None, Query(description="the document's graph, an absolute IRI", max_length=GATE.identity_bytes)
-]
+Graph = Annotated[str | None, Query(description="its graph, an absolute IRI", max_length=GATE.identity_bytes)]
 Default = Annotated[str | None, Query(description="all current documents merged; only to be read", max_length=10)]
 
 _RDF = {name: {"schema": {"type": "string"}} for name in GRAPH_FORMS}
@@ -118,8 +117,8 @@ async def head_document(
 async def put_document(request: Request) -> Response:
     """Publish a document, in the place of the one that its graph has."""
     state = service_of(request)
-    state.publications.check()  # before more is done for a request that is refused
     access = await can_publish(request, await bearer(request))
+    state.publications.check()  # before more is done for a request that is refused
     refuse_wrong(request, dict.fromkeys(_MOST, False))
     graph, default = (_parameter(request, name, most) for name, most in _MOST.items())
     name = _writable(graph, default)
@@ -207,12 +206,15 @@ def _answer(state: ServiceState, receipt: Receipt, graph: str | None) -> Respons
     if not receipt.publications and receipt.rejects:
         raise _rejected(receipt.rejects)
     named = next((each for each in receipt.publications if graph in (None, each.graph)), None)
+    row = receipt_row(receipt)
     if named is None:
-        return _json(200, receipt_row(receipt))
+        return _json(200, row)
+    if graph is None and named.graph.startswith(f"{DOCUMENT_PREFIX}sha256/"):
+        row["warnings"] = [*receipt.warnings, _UNNAMED]
     headers = {"ETag": f'"{version_tag(named.version, named.accepted_at)}"'}
     if named.version > 1 or named.outcome != "accepted":
-        return _json(200, receipt_row(receipt), headers)
-    return _json(201, receipt_row(receipt), {**headers, "Location": f"/documents?{urlencode({'graph': named.graph})}"})
+        return _json(200, row, headers)
+    return _json(201, row, {**headers, "Location": f"/documents?{urlencode({'graph': named.graph})}"})
 
 
 def _done_once(
@@ -269,9 +271,7 @@ def _merge(engine: Engine, document: Document, graph: str | None, check: Conditi
     if parsed.rejects:
         raise _rejected(parsed.rejects)
     if len(parsed.drafts) != 1 or parsed.drafts[0].graph != graph or parsed.drafts[0].dataset:
-        raise Problem(
-            422, "only triples can be added to a document", "it names other graphs", "put it, or post it alone"
-        )
+        raise Problem(422, "only triples can be added to a document", "it names other graphs", "put it whole")
     for _ in range(_MERGES):
         state, merged = _merged(engine, graph, parsed.drafts[0].quads)
         try:
@@ -322,10 +322,11 @@ def _publish_each(state: ServiceState, data: bytes) -> Response:
     documents = [each for each in entries if isinstance(each, Document)]
     receipts = iter(state.engine.publish_many(documents))
     rows = []
-    for each in entries:
+    for each, (number, _) in zip(entries, lines, strict=True):
         receipt = Receipt((), (), (each,), ()) if isinstance(each, Reject) else next(receipts)
         state.metrics.note(receipt)
-        rows.append({"id": None if isinstance(each, Reject) else each.graph, **receipt_row(receipt)})
+        id = None if isinstance(each, Reject) else each.graph
+        rows.append({"id": id, "line": number, **receipt_row(receipt)})
     return Response("".join(json.dumps(row) + "\n" for row in rows).encode(), 200, media_type=NDJSON)
 
 

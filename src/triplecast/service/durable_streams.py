@@ -45,9 +45,7 @@ _READ: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "what is beyond the offset",
         "content": {JSON: _MESSAGES, EVENTS: {"schema": {"type": "string"}}},
-        "headers": {
-            "Stream-Next-Offset": {"schema": {"type": "string"}, "description": "`offset` of the next request"}
-        },
+        "headers": {"Stream-Next-Offset": {"schema": {"type": "string"}, "description": "the next `offset`"}},
     },
     204: {"description": "nothing came within the time of a poll"},
     304: {"description": "it is as If-None-Match has it"},

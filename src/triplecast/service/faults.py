@@ -59,7 +59,8 @@ def describe_faults(errors: Sequence[Mapping[str, Any]]) -> Fault:
 def _describe(place: str, faults: Sequence[Mapping[str, Any]]) -> Fault:
     kind = faults[0]["type"]
     if kind == "missing":
-        return Fault(f"{place} is missing", f"send {place}")
+        in_address = faults[0]["loc"][0] == "query"
+        return Fault(f"{place} is missing", f"add ?{place}=… to the address" if in_address else f"send {place}")
     if kind == "extra_forbidden":
         return Fault(f"{place} is unknown here", f"leave {place} out")
     if kind == "json_invalid":

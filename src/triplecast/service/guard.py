@@ -81,8 +81,7 @@ def _name_of(host: str) -> str:
 
 
 def _route_of(scope: Scope) -> str:
-    """The route's path with the names of its parameters, not their values; of a bare `Route`, which has none, its
-    path."""
+    """The route's path with the names of its parameters, not their values; of a bare `Route`, its path."""
     bare = scope["path"] if "endpoint" in scope else "none"
     return getattr(scope.get("route"), "path", "") or bare
 

@@ -53,11 +53,7 @@ class KeptAnswers:
     """May be used from any thread; raises `StorageFault`."""
 
     def __init__(
-        self,
-        folder: Path | None,
-        seconds: float,
-        clock: Callable[[], float] = time.time,
-        most_bytes: int = MOST_BYTES,
+        self, folder: Path | None, seconds: float, clock: Callable[[], float] = time.time, most_bytes: int = MOST_BYTES
     ) -> None:
         """In memory without a folder. Answers are kept for `seconds`."""
         self._most_bytes = most_bytes

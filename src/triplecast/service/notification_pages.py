@@ -82,7 +82,7 @@ def _read(
             left -= size(row)
             if len(taken) >= limit or left <= 0:
                 return taken, row.cursor, False, lost
-    except InputError as error:  # a cursor of an earlier epoch
+    except InputError as error:  # a place of an earlier epoch, or beyond the end
         if taken:
             raise
         return [], Cursor(state.epoch, state.pruned), False, error.what

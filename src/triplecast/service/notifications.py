@@ -61,8 +61,7 @@ async def _reader(
     ticket: Ticket = None,
     sent: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)] = None,
 ) -> WantedRows:
-    """What a ticket opens, which is the notifications of one registration; without one, what a token does. Raises
-    `Problem`."""
+    """What a ticket opens, the notifications of one registration; without one, what a token does. Raises `Problem`."""
     if ticket is not None:
         if subscription is None:
             raise Problem(400, "a ticket opens one subscription", mend="name it: ?subscription=ID")

@@ -18,7 +18,8 @@ SCHEMA: Mapping[str, Any] = {
         *("position", "publications", "rejects", "removals", "matched", "matches", "undecided", "pending", "warnings")
     ],
     "properties": {
-        "id": {"type": "string", "description": "of a bulk line"},
+        "id": {"type": ["string", "null"], "description": "of a bulk line; null of one that is no document"},
+        "line": {"type": "integer", "description": "of a bulk line: its number, from 1"},
         "position": {"type": ["integer", "null"], "description": "the last journal position of these publications"},
         "publications": {
             "type": "array",

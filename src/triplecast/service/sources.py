@@ -14,8 +14,7 @@ from triplecast.journal import read_clock, system_clock
 from triplecast.service.problems import RESPONSES, Problem
 from triplecast.service.state import ServiceState, State
 from triplecast.service.tokens import CanAdmin, CanRead
-from triplecast.sources import NewSource, SourceList, read_opml, write_opml
-from triplecast.sources.source import source_row
+from triplecast.sources import NewSource, SourceList, read_opml
 
 router = APIRouter(tags=["sources"], responses=RESPONSES)
 
@@ -90,8 +89,7 @@ class ProvenanceRows(BaseModel):
 @router.get("/sources")
 async def list_sources(state: State, access: CanRead) -> SourceRows:
     """All sources, in the order in which they were added."""
-    found = await state.call(_sources_of(state).sources)
-    return SourceRows(sources=[SourceRow.model_validate(source_row(each)) for each in found])
+    return SourceRows(sources=[*map(SourceRow.model_validate, await state.call(_sources_of(state).rows))])
 
 
 @router.post("/sources", status_code=201)
@@ -131,7 +129,7 @@ async def release(state: State, access: CanAdmin, url: Address) -> ReleasedRow:
 @router.get("/sources/outline", response_class=Response, responses={200: {"content": {OPML: {}}}})
 async def export(state: State, access: CanRead) -> Response:
     """The sources as OPML."""
-    return Response(write_opml(await state.call(_sources_of(state).sources)), media_type=OPML)
+    return Response(await state.call(_sources_of(state).export), media_type=OPML)
 
 
 @router.post("/sources/outline", openapi_extra={"requestBody": {"required": True, **_XML}})

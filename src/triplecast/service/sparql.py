@@ -56,11 +56,7 @@ async def query_by_get(
             "required": True,
             "content": {
                 FORM: {
-                    "schema": {
-                        "type": "object",
-                        "required": ["query"],
-                        "properties": {"query": {"type": "string"}},
-                    }
+                    "schema": {"type": "object", "required": ["query"], "properties": {"query": {"type": "string"}}}
                 },
                 DIRECT: {"schema": {"type": "string"}},
             },

@@ -118,12 +118,7 @@ class Stream(asyncio.Protocol):
 class Streams:
     """The open streams of a service."""
 
-    def __init__(
-        self,
-        tail: Tail,
-        source: NotificationSource,
-        threads: CallThreads,
-    ) -> None:
+    def __init__(self, tail: Tail, source: NotificationSource, threads: CallThreads) -> None:
         self._tail = tail
         self._source = source
         self._threads = threads
@@ -262,8 +257,7 @@ class Streams:
             stream.send(place_frame(page.end), page.end)
 
     async def _keep(self) -> None:
-        """Show those that heard nothing for long where they are; end those whose subscription has ended, or that take
-        nothing."""
+        """Show those that heard nothing for long where they are; end those that ended or take nothing."""
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS / LOOKS)
             now = asyncio.get_running_loop().time()
@@ -297,11 +291,7 @@ class NotificationStream(Response):
     """An answer that goes on until its reader goes, its subscription ends or the service does."""
 
     def __init__(
-        self,
-        streams: Streams,
-        place: Cursor | int,
-        wanted: WantedRows,
-        is_live: Callable[[], bool] | None,
+        self, streams: Streams, place: Cursor | int, wanted: WantedRows, is_live: Callable[[], bool] | None
     ) -> None:
         """`is_live` is asked on a thread, now and then; None: for as long as the service lives."""
         super().__init__()

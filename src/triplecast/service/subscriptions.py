@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 from triplecast.delivery.requests import TargetRequests
 from triplecast.engine import Engine, Subscribed
 from triplecast.errors import InputError
+from triplecast.ingest.gate import GATE
 from triplecast.languages.keywords import Keywords, keywords_query
 from triplecast.model.subscription import FOREVER, LONGEST_NAME, Registration, read_lease
 from triplecast.registry.listing import LiveSubscription
@@ -43,9 +44,8 @@ _TEXTS = (DIRECT, "text/plain")
 Language = Literal["sparql", "rdql", "rule"]
 Seconds = Annotated[float, Field(gt=0, le=315_360_000_000, allow_inf_nan=False)]
 Lease = Annotated[Seconds | Literal["forever"] | None, Field(description="seconds from now on; a day unless given")]
-Ticket = Annotated[
-    str | None, Header(alias="Triplecast-Ticket", description="as subscribing gave it", max_length=LONGEST_NAME)
-]
+Graph = Annotated[str | None, Query(description="its graph, an absolute IRI", max_length=GATE.identity_bytes)]
+Ticket = Annotated[str | None, Header(alias="Triplecast-Ticket", description="of subscribing", max_length=LONGEST_NAME)]
 
 
 class NewSubscription(Strict):
@@ -56,9 +56,7 @@ class NewSubscription(Strict):
     near: int | None = Field(None, ge=0, lt=1_000_000, description="most words between two of them")
     within: list[str] = Field([], alias="in", description="properties of which the text is a value, such as dc:title")
     of_class: str | None = Field(None, alias="class", description="a class of the subject, such as rss:item")
-    id: str | None = Field(
-        None, min_length=1, max_length=LONGEST_NAME, description="below a token's owner; a free one if none"
-    )
+    id: str | None = Field(None, min_length=1, max_length=LONGEST_NAME, description="below a token's owner; a free one")
     language: Language = "sparql"
     scope: Literal["publication", "repository"] | None = None
     entailment: Literal["taxonomy", "rdfs"] | None = None
@@ -66,9 +64,7 @@ class NewSubscription(Strict):
     initial: Literal["all", "none"] | None = None
     key: list[str] = Field([])
     lease: Lease = None
-    owner: str | None = Field(
-        None, min_length=1, max_length=LONGEST_NAME, description="that of the token, if one is sent"
-    )
+    owner: str | None = Field(None, min_length=1, max_length=LONGEST_NAME, description="that of the token, if any")
     delivery: NewTarget | None = None
 
 
@@ -201,12 +197,13 @@ async def preview(request: Request, state: State, access: CanRead) -> PreviewRow
     "/subscriptions/{id:path}/explain",
     openapi_extra={"requestBody": {"required": True, "content": {"*/*": {"schema": {"type": "string"}}}}},
 )
-async def explain(request: Request, state: State, found: Own) -> ExplanationRows:
-    """Why each publication of a document matches a subscription, or where it fails. Nothing is published."""
+async def explain(request: Request, state: State, found: Own, graph: Graph = None) -> ExplanationRows:
+    """Why publications of a document match a subscription, or where all fail; the first ones. Nothing is published."""
     async with state.body(request, state.settings.document_bytes) as data:
         media_type = request.headers.get("content-type")
-        rows = await state.call(partial(state.engine.explain, data, found.subscription.name, media_type))
-    return ExplanationRows(explanations=[asdict(each) for each in rows[:SHOWN]])
+        rows = await state.call(partial(state.engine.explain, data, found.subscription.name, media_type, graph))
+    shown = [each for each in rows if each.matched] or rows
+    return ExplanationRows(explanations=[*map(asdict, shown[:SHOWN])])
 
 
 @router.get("/subscriptions/{id:path}")

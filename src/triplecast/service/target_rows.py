@@ -19,9 +19,7 @@ class NewTarget(Strict):
     webhook: str | None = Field(None, max_length=LONGEST, description="a public URL, as Standard Webhooks")
     secret: str | None = Field(None, max_length=100, description="of a webhook: whsec_ and base64; else one is made")
     email: str | None = Field(None, max_length=254)
-    every: float | None = Field(
-        None, ge=SHORTEST_DIGEST, le=LONGEST_DIGEST, description="of mail: seconds between two at least"
-    )
+    every: float | None = Field(None, ge=SHORTEST_DIGEST, le=LONGEST_DIGEST, description="of mail: least seconds")
 
 
 class TargetRow(BaseModel):

@@ -23,6 +23,7 @@ from triplecast.storage_faults import storage_faults
 EVERYTHING = Access(None, frozenset(SCOPES))
 """Of a service without tokens."""
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="triplecast"'}
+_SEND = "send Authorization: Bearer TOKEN"
 _LINE = '{"owner": "ada", "scopes": ["publish", "subscribe", "read"], "sha256": "…"}'
 bearer = HTTPBearer(auto_error=False, scheme_name="token", description="as `triplecast token` printed it")
 
@@ -106,7 +107,8 @@ def opened(tokens: Mapping[bytes, Access] | None, token: str, scope: str) -> Acc
     access = access_of(tokens, token)
     if access is None:
         found = "the token was not in the file of tokens when the server started" if token else "no token was sent"
-        raise Problem(401, "a token is needed", found, "send Authorization: Bearer TOKEN", _CHALLENGE)
+        mend = "check it; add it with `triplecast token`, and start the server again" if token else _SEND
+        raise Problem(401, "a token is needed", found, mend, _CHALLENGE)
     if scope not in access.scopes and ADMIN not in access.scopes:
         lacks = f"the token's scopes lack {scope}"
         raise Problem(403, "the token does not open this", lacks, "ask for a token that has it")

@@ -88,8 +88,7 @@ class Crawler:
         return Crawled(tuple(pages), kind, moved_to, fresh, hub)
 
     def list_records(self, source: KnownSource, token: str, now: int) -> tuple[OaiPage, str]:
-        """The first page of a list since the source's date, or the one of a token, and its address. Raises what `crawl`
-        does."""
+        """The first page of a list since the source's date, or the one of a token, and address. Raises as `crawl`."""
         address = list_address(source.location, source.since, token)
         fetched = self.ask(address, Validators(), now)
         try:

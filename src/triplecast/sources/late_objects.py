@@ -52,8 +52,7 @@ class ObjectsFetched:
 def fetch_objects(
     crawler: Crawler, wanted: Iterable[SourceChange], silent: dict[str, LateObject], now: int
 ) -> ObjectsFetched:
-    """`silent`: servers that are not asked again in this check: one gives no answer, fails often, or wants to be left
-    alone."""
+    """`silent`: servers that are not asked again in this check: one is silent, fails often, or wants no more."""
     found, size, failures = ObjectsFetched(), 0, Counter[str]()
     for change in wanted:
         host = server_of(change.location)

@@ -104,8 +104,7 @@ def read_oai(data: bytes, charset: str | None = None) -> OaiPage:
 
 
 def compare_records(file: SqliteFile, source: KnownSource, records: Sequence[OaiRecord], now: int) -> RecordsCompared:
-    """What is to be published or removed of records, under graphs of their own; inside a step of writing, which notes
-    them."""
+    """What is to be published or removed of records, under graphs of their own, inside a step of writing."""
     named = {_graph(source, each): each for each in records}
     statement = "SELECT key, digest FROM seen WHERE source = ? AND key IN (SELECT value FROM json_each(?))"
     known = dict(file.ask(statement, (source.id, json.dumps([*named]))))

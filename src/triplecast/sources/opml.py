@@ -61,7 +61,7 @@ def read_opml(data: bytes) -> Outline:
         inner = outline.findall("outline")
         if url:
             try:
-                source = check_source(NewSource(url, name, (folder,) if folder else ()))
+                source = check_source(NewSource(url, "" if name == url else name, (folder,) if folder else ()))
             except InputError as fault:
                 faults.append(str(fault))
             else:
@@ -72,7 +72,7 @@ def read_opml(data: bytes) -> Outline:
     return Outline(tuple(found.values()), tuple(faults), repeated)
 
 
-def write_opml(sources: Iterable[KnownSource]) -> bytes:
+def write_opml(sources: Iterable[KnownSource | NewSource]) -> bytes:
     """Each source stands in all its folders, or at the top; in the order given."""
     root = Element("opml", version="2.0")
     SubElement(SubElement(root, "head"), "title").text = "Triplecast sources"

@@ -33,8 +33,7 @@ class Compared(NamedTuple):
 
 
 def compare_snapshot(file: SqliteFile, source: KnownSource, pages: Sequence[SourcePage], now: int) -> Compared:
-    """Compare the graphs of all pages with those known, and note them unless they are withheld, inside a step of
-    writing."""
+    """Compare the graphs of all pages with those known, and note them unless withheld, inside a step of writing."""
     known = {
         key: (digest, page)
         for key, digest, page in file.ask("SELECT key, digest, page FROM seen WHERE source = ?", (source.id,))

@@ -21,7 +21,17 @@ from triplecast.engine import Receipt
 from triplecast.errors import REFUSED, FolderLocked, InputError
 from triplecast.journal import BYTES_AT_ONCE, time_text
 from triplecast.model.printable import printable_name
-from triplecast.sources.source import FEED, SECOND, KnownSource, NewSource, Provenance, SourcePage, check_source
+from triplecast.sources.opml import write_opml
+from triplecast.sources.source import (
+    FEED,
+    SECOND,
+    KnownSource,
+    NewSource,
+    Provenance,
+    SourcePage,
+    check_source,
+    source_row,
+)
 from triplecast.sqlite import Format, SqliteFile
 from triplecast.storage_faults import storage_faults
 
@@ -139,8 +149,7 @@ class SourceList:
             file.run("UPDATE hub SET leaving = 1, next = 0, tries = 0 WHERE source = ?", [(source.id,)])
 
     def check(self, url: str, now: int) -> str:
-        """Have a source asked as soon as somebody polls, also one that is gone; return its address. Raises
-        `InputError`."""
+        """Have a source asked as soon as one polls, also one that is gone; return its address. Raises `InputError`."""
         with self.writing() as file:
             source = self.named(url, file)
             file.run("UPDATE source SET next_check = ?, gone = 0 WHERE id = ?", [(now, source.id)])
@@ -172,6 +181,14 @@ class SourceList:
         """All of them, in the order in which they were added."""
         with closing(self.following()) as file:
             return [_source(row) for row in file.ask(f"SELECT {_COLUMNS} FROM source ORDER BY id")]
+
+    def rows(self) -> list[dict[str, object]]:
+        """The same as JSON shows them."""
+        return [*map(source_row, self.sources())]
+
+    def export(self) -> bytes:
+        """The same as OPML."""
+        return write_opml(self.sources())
 
     def named(self, url: str, file: SqliteFile | None = None) -> KnownSource:
         """The source that has an address, or has moved there; as a step of writing sees it, where one is given. Raises

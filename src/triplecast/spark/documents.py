@@ -31,9 +31,7 @@ def select_documents(rows: DataFrame) -> DataFrame:
         data, media_type = f"cast(array_join({_TRIPLES}, '\n') AS BINARY)", f"'{N_TRIPLES}'"
     if types.get("data") not in ("string", "binary"):
         found = f"it is {types['data']}" if "data" in types else f"there are {', '.join(types) or 'none'}"
-        raise InputError(
-            f"no column `data` of strings or binary: {found}", "name the documents' column data, or give triples"
-        )
+        raise InputError(f"no column `data` of strings or binary: {found}", "name that column data, or give triples")
     for name in COLUMNS[1:]:
         if types.get(name, "string") not in ("string", "void"):
             raise InputError(f"the column {name} is {types[name]}, not string", "cast it, rename it or drop it")

@@ -96,9 +96,7 @@ class _Options:
         if folder is None:
             raise InputError('the source "triplecast" has no option folder', 'say .option("folder", FOLDER)')
         if not Path(folder).is_absolute():
-            raise InputError(
-                f"the option folder is {folder!r}", "give an absolute path: Spark's processes are elsewhere"
-            )
+            raise InputError(f"the option folder is {folder!r}", "give an absolute path: Spark runs elsewhere")
         return Path(folder)
 
     @property

@@ -191,9 +191,7 @@ TABLES: Mapping[str, FolderTable] = {
 def check_folder(folder: Path) -> Path:
     """Raises InputError where there is no journal in the folder."""
     if not (folder / DATABASE).is_file():
-        raise InputError(
-            f"no journal in {folder}", "give the folder of a run, of `triplecast publish` or of Engine.open"
-        )
+        raise InputError(f"no journal in {folder}", "give the folder of a run, of a service or of Engine.open")
     return folder
 
 

@@ -11,8 +11,7 @@ BATCH = "application/cloudevents-batch+json"
 
 
 def cloud_event(told: Notification, service: str = "") -> dict[str, object]:
-    """The event of a notification; its `id` is the notification's. `service` is the address before
-    ``/subscriptions``."""
+    """The event of a notification, with its `id`. `service` is the address before ``/subscriptions``."""
     return {
         "specversion": "1.0",
         "id": told.id,

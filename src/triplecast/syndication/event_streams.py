@@ -41,8 +41,7 @@ class StreamHead(NamedTuple):
 
     @property
     def order(self) -> NamedNode:
-        """What relations compare. Notifications that waited for operators are late, so their time does not order
-        them."""
+        """What relations compare. Notifications that waited for operators are late, so time does not order them."""
         return _PUBLISHED if self.of_documents else own("sequence")
 
 
@@ -78,10 +77,7 @@ def root_node(head: StreamHead, first: Relation | None) -> Iterator[Quad]:
 
 
 def member_page(
-    head: StreamHead,
-    address: str,
-    events: Iterable[DocumentEvent | Notification],
-    following: Relation | None,
+    head: StreamHead, address: str, events: Iterable[DocumentEvent | Notification], following: Relation | None
 ) -> Iterator[Quad]:
     """A page; with a page that follows it never changes. Its members are in the order of the log."""
     page = NamedNode(address)

@@ -47,8 +47,7 @@ def hold_to_conditions(batch: OutboxBatch, conditions: Mapping[int, Sequence[Exp
 def told_of(
     conditions: Sequence[Expression], added: Sequence[Row], updated: Sequence[Sequence[Row]]
 ) -> tuple[str, bytes]:
-    """The word for what is told of rows added and updated, and its text; no word for nothing. Raises
-    `BudgetExceeded`."""
+    """A word for what is told of rows added and updated, and its text; no word for nothing. Raises `BudgetExceeded`."""
     needed = {variable.name for condition in conditions for variable in variables_in(condition)}
 
     def terms() -> Iterator[dict[str, Term]]:

@@ -42,8 +42,7 @@ class Before(NamedTuple):
 
 
 class Earlier:
-    """Matches versions again, with a snapshot; with an `asker`, operators of theirs that have not answered are
-    called."""
+    """Matches versions again, with a snapshot; with an `asker`, operators of theirs that gave no answer are called."""
 
     def __init__(
         self,

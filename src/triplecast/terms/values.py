@@ -279,8 +279,7 @@ def _float(lexical: str) -> Value:
 
 
 def _nearer_single(lexical: str, number: float, rounded: float) -> float:
-    """Correct the one case in which rounding through a double is wrong: the double is exactly halfway, the text is
-    not."""
+    """Correct the one case where rounding through a double is wrong: the double is exactly halfway, the text is not."""
     bits = struct.unpack("<Q", struct.pack("<d", number))[0]
     if bits & 0x1FFFFFFF and abs(number) >= 2.0**-126:
         halfway = bits & 0x1FFFFFFF == 0x10000000

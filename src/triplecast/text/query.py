@@ -23,8 +23,7 @@ PLAIN = Options()
 
 
 def in_case(word: str, options: Options) -> str:
-    """Return a word of the query as texts must have it: with ``uppercase``, ``ı`` needs ``I``, which folds
-    otherwise."""
+    """A word of the query as texts must have it: with ``uppercase``, ``ı`` needs ``I``, which folds otherwise."""
     return {"lowercase": word.lower(), "uppercase": word.upper()}.get(options.case, word)
 
 

@@ -40,8 +40,7 @@ def split_patterns(text: str) -> tuple[str, ...]:
 
 
 def find_stray_sign(pattern: str) -> str | None:
-    """Return the first of ``*``, ``?`` and ``+`` without a ``.`` before it: it is taken literally, which no word
-    holds."""
+    """The first of ``*``, ``?`` and ``+`` without a ``.`` before it: it is taken literally, which no word holds."""
     plain = (match[0] for match in _PIECE.finditer(pattern) if match[0][0] not in ".\\")
     return next((sign for piece in plain for sign in piece if sign in "*?+"), None)
 

@@ -25,7 +25,7 @@ def test_a_source_is_added_polled_shown_and_removed(tmp_path: Path, capsys: pyte
         assert main(["subscribe", folder, "--words", "train", "--in", "rss:title", "--class", "rss:item"]) == Exit.DONE
         assert "ft:contains(?text, '\"train\"')" in capsys.readouterr().err
         assert main(["poll", folder, "--once"]) == Exit.FAILED  # this machine is private
-        assert "is not allowed; use one of 80, 443; `--source-port" in capsys.readouterr().out
+        assert "is not allowed; use one of 80, 443, or allow this one by `--source-port" in capsys.readouterr().out
         assert main(["sources", folder, "check", url, *allowed, "--json"]) == Exit.DONE
         assert json.loads(capsys.readouterr().out)["new"] == 1
         assert main(["poll", folder, "--once", *allowed]) == Exit.NOTHING

@@ -48,10 +48,16 @@ def test_subscriptions_come_are_listed_and_go(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().out.startswith("1 live subscription\n")
 
 
-def test_a_folder_without_a_journal_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for command in (["unsubscribe", str(tmp_path), "x"], ["subscriptions", str(tmp_path)], ["status", str(tmp_path)]):
-        assert main(command) == 2
-        assert "holds no journal" in capsys.readouterr().err
+def test_a_folder_without_a_journal_is_named_and_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`poll` made one of a misspelt name."""
+    folder, other = tmp_path / "misspelt", tmp_path / "other"
+    commands = "unsubscribe x|resync x|subscriptions|status|query ASK{}|deliver --once|targets list|poll --once|gc"
+    commands += f"|sources|taxonomy|schema|notifications|follow --into {other} --once|replicate --into {other} --once"
+    for command, *rest in map(str.split, commands.split("|")):
+        assert main([command, str(folder), *rest]) == 2, command
+        assert f"{folder}" in (said := capsys.readouterr().err), command
+        assert "no journal" in said or "no outbox" in said, command
+        assert not [*tmp_path.iterdir()], command
     (tmp_path / "a.rq").write_text(QUERY)
     assert main(["subscribe", str(tmp_path / "f"), str(tmp_path / "a.rq"), "--lease", "tomorrow"]) == 2
     assert "a lease is not 'tomorrow'" in capsys.readouterr().err

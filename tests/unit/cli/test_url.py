@@ -13,10 +13,12 @@ pytest.importorskip("fastapi", reason="the extra `service` is not installed")
 
 from tests.unit.service.served import served
 from triplecast import Engine
-from triplecast.cli import main
-from triplecast.cli.service_url import place_url
+from triplecast.cli import build_parser, main
+from triplecast.cli.service_url import arrange
 from triplecast.service.tokens import add_token, read_tokens
+from triplecast.sources import Poller
 
+COMMANDS = build_parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
 RSS = "http://purl.org/rss/1.0/"
 DOCUMENT = f'<urn:{{0}}> a <{RSS}item> ; <{RSS}title> "{{1}}"@en-GB , "{{1}}"^^<urn:t> ; <urn:n> {{2}} .'
 FEED = """<rss version="2.0"><channel><title>N</title><link>https://e.org/</link><description>d</description>
@@ -162,7 +164,7 @@ def test_a_token_opens_what_it_says(run: Run, tmp_path: Path, monkeypatch: pytes
         code, _, err = run("subscribe", "--url", url, "any.rq")
         assert (code, "no token was sent; give a token with --token" in err) == (2, True)
         err = run("subscribe", "--url", url, "any.rq", "--token", "wrong")[2]
-        assert "not in the file of tokens when the server started; give" in err
+        assert "not in the file of tokens when the server started; check it; add it with `triplecast token`" in err
         code, _, err = run("subscribe", "--url", url, "any.rq", "--token", tokens["publish"])
         assert (code, "any.rq: the token's scopes lack subscribe; ask for" in err) == (2, True)
         monkeypatch.setenv("TRIPLECAST_TOKEN", tokens["subscribe"])
@@ -198,18 +200,84 @@ def test_what_a_service_does_not_do_is_refused_and_one_that_is_not_there_is_name
         run("query", "--url", "folder", "ASK {}")
 
 
+def test_a_document_is_explained_and_a_subscription_previewed_there(run: Run, url: str) -> None:
+    ticket = json.loads(run("subscribe", "--url", url, "titles.rq", "--json")[1])["ticket"]
+    for document in ("1.ttl", "feed.rss"):
+        remote, local = (
+            [run("explain", document, "titles.rq", *there, *form) for form in ((), ("--json",))]
+            for there in (("--url", url, "--ticket", ticket), ())
+        )
+        assert remote[0] == local[0]
+        assert remote[0][0] == remote[1][0] == 0
+        rows, wanted = ([json.loads(line) for line in told[1][1].splitlines()] for told in (remote, local))
+        for row in (*rows, *wanted):
+            del row["answer"]["head"]  # variables that nothing binds are not known here
+        assert rows == wanted
+    one = run("explain", "feed.rss", "titles.rq", "--url", url, "--ticket", ticket, "--graph", "urn:i:2")
+    assert (one[0], "urn:i:2" in one[1], "urn:i:1" in one[1]) == (0, True, False)
+    assert run("explain", "1.ttl", "titles.rq", "--url", url)[2].endswith("send the header Triplecast-Ticket\n")
+    assert "leave out --id, " in run("explain", "1.ttl", "x", "--url", url, "--ticket", ticket, "--dataset")[2]
+    run("publish", "--url", url, "1.ttl", "2.ttl")
+    code, out, _ = run("preview", "titles.rq", "--url", url, "--last", 2)
+    local = run("preview", "titles.rq", "--publications", "1.ttl", "2.ttl")[1]
+    assert (code, out) == (0, local.replace(", decided by the index", "").replace(", decided by the evaluator", ""))
+    found = json.loads(run("preview", "titles.rq", "--url", url, "--json")[1])
+    assert (found["matches"], len(found["examples"]), found["matches_per_1000"]) == (2, 2, 1000.0)
+    assert run("preview", "refused.rq", "--url", url)[0] == run("preview", "titles.rq")[0] == 2
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Poller, "start", lambda *_: None)
+
+
+@pytest.mark.usefixtures("idle")
+def test_sources_are_kept_there(run: Run, tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "served") as engine, served(engine) as url:
+        check_sources(run, url)
+
+
+def check_sources(run: Run, url: str) -> None:
+    def both(*rest: object, code: int = 0) -> str:
+        remote, local = (
+            masked(run("sources", *place, *rest), url, "folder") for place in (("--url", url), ("folder",))
+        )
+        assert remote == local, rest
+        assert remote[0] == code, remote
+        return remote[1]
+
+    both("add", "https://a.example/1", "--title", "A", "--folder", "X", "Y")
+    both("add", "https://a.example/2", "--identity", "link", "--split", "dcat:Dataset")
+    both("add", "https://a.example/2", "https://a.example/3")
+    lines = both().replace("TIME", "").splitlines()
+    assert [line.split()[0] for line in lines] == [f"https://a.example/{number}" for number in (1, 2, 3)]
+    assert "in X/Y" in lines[0]
+    rows = [json.loads(line) for line in both("--json").splitlines()]
+    assert (rows[1]["split"], rows[1]["identity"]) == ("<http://www.w3.org/ns/dcat#Dataset>", "link")
+    outline = both("export")
+    Path("feeds.opml").write_text(outline.replace("a.example", "b.example"))
+    assert both("import", "feeds.opml", "--dry-run").count("added") == 3
+    assert both("import", "feeds.opml").count("added") == 3
+    both("remove", "https://a.example/3")
+    both("provenance", "urn:g", code=3)
+    assert run("sources", "--url", url, "check", "https://a.example/1")[0] == 0
+    assert run("sources", "--url", url, "release", "https://a.example/1")[2].endswith("0 publications released\n")
+    assert "does not list it" in run("sources", "--url", url, "held", "https://a.example/1")[2]
+    assert run("sources", "--url", url, "add", "nowhere")[0] == run("sources", "--url", url, "remove", "urn:x")[0] == 2
+
+
 @pytest.mark.parametrize(
-    ("given", "placed"),
+    ("given", "arranged"),
     [
         (["--url", "http://e", "a.rq"], ["http://e", "a.rq"]),
-        (["--owner", "ada", "a.rq", "--url", "http://e"], ["--owner", "ada", "http://e", "a.rq"]),
-        (["--url=http://e", "--json", "a.rq", "--key", "x", "y"], ["--json", "http://e", "a.rq", "--key", "x", "y"]),
+        (["--owner", "ada", "a.rq", "--url", "http://e"], ["http://e", "a.rq", "--owner", "ada"]),
+        (["--url=http://e", "--json", "a.rq", "--key", "x", "y"], ["http://e", "a.rq", "--json", "--key", "x", "y"]),
         (["--url", "http://e", "--key", "x", "y"], ["http://e", "--key", "x", "y"]),
         (["--url", "http://e"], ["http://e"]),
-        (["a", "--", "--url", "b"], ["a", "--", "--url", "b"]),
+        (["a", "--", "--url", "b"], ["--", "a", "--url", "b"]),
+        (["a", "--words", "-winter rail", "--jso", "b", "--lease=1d", "c"], None),
     ],
 )
-def test_the_address_takes_the_place_of_the_folder(given: list[str], placed: list[str]) -> None:
-    from triplecast.cli import build_parser
-
-    assert place_url(build_parser()._subparsers._group_actions[0].choices["subscribe"], given) == placed  # type: ignore
+def test_the_address_takes_the_place_of_the_folder(given: list[str], arranged: list[str] | None) -> None:
+    arranged = arranged or ["a", "b", "c", "--words", "-winter rail", "--jso", "--lease=1d"]
+    assert arrange(COMMANDS["subscribe"], given) == arranged

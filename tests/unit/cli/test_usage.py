@@ -51,6 +51,28 @@ def test_a_wrong_call_shows_a_right_one(capsys: pytest.CaptureFixture[str]) -> N
         assert said.endswith(f"; for example: {EXAMPLES[call[0]]}\n"), call
 
 
+@pytest.mark.parametrize(
+    ("between", "behind"),
+    [
+        ("subscribe news --lease forever a.rq b.rq", "subscribe news a.rq b.rq --lease forever"),
+        ("subscribe news a.rq --leas=1d --json b.rq", "subscribe news a.rq b.rq --leas=1d --json"),
+        ("subscribe news --lease 1d -- -a.rq", "subscribe --lease 1d -- news -a.rq"),
+        ("unsubscribe news --ticket t rail.rq", "unsubscribe news rail.rq --ticket t"),
+        ("publish news a.ttl --graph urn:g b.ttl", "publish news a.ttl b.ttl --graph urn:g"),
+        ("sources news --title T add http://e", "sources news add http://e --title T"),
+        ("targets news add --secret s x --command echo --json", "targets news add x --secret s --command echo --json"),
+        ("taxonomy news --broader a.ttl", "taxonomy news a.ttl --broader"),
+        ("schema news --json a.ttl", "schema news a.ttl --json"),
+        ("show a.ttl --json b.ttl", "show a.ttl b.ttl --json"),
+        ("replicate --into b a", "replicate a --into b"),
+    ],
+)
+def test_options_may_stand_anywhere(between: str, behind: str) -> None:
+    """`argparse` alone takes what follows an option for a file too many: all examples had their options last."""
+    found, wanted = (vars(build_parser().parse_args(call.split())) for call in (between, behind))
+    assert found == wanted
+
+
 def completed(script: Path, *words: str) -> list[str]:
     given = f"COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}"
     line = f'source {script}; {given}; _triplecast; echo "${{COMPREPLY[@]}}"'

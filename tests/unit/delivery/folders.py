@@ -67,8 +67,8 @@ class Folder:
     def ask(self, request: str, **fields: object) -> Any:
         return self.requests.answer({"request": request, **fields})
 
-    def add(self, url: str = HOOK, **fields: object) -> str:
-        id: str = self.ask("add", subscription="q", delivery={"webhook": url}, **fields)["target"]
+    def add(self, url: str = HOOK, to: str = "q", **fields: object) -> str:
+        id: str = self.ask("add", subscription=to, delivery={"webhook": url}, **fields)["target"]
         return id
 
     def target(self) -> Any:

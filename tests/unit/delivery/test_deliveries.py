@@ -15,7 +15,8 @@ from standardwebhooks import Webhook
 import triplecast
 from tests.unit.delivery.folders import HOOK, QUERY, SECOND, Folder, answer
 from tests.unit.delivery.simulation import run_history
-from triplecast.delivery import deliveries
+from triplecast.delivery import deliveries, reading
+from triplecast.delivery.live import Live
 from triplecast.delivery.retrying import ATTEMPTS, WAITS, wait_after
 from triplecast.egress import HttpAnswer, read_retry_after
 from triplecast.errors import EgressFailed, EgressRefused
@@ -331,6 +332,54 @@ def test_a_target_far_behind_keeps_little_in_memory(folder: Folder) -> None:
         longest = max(longest, len(live.feed.queue))
     assert titles(folder)[1:] == [*map(str, range(1_200))]
     assert longest <= 100
+
+
+def test_what_waits_for_all_targets_is_bounded_but_for_one_notification_each(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what waits for those that were being read for was counted, and only after a page: 90,000 that are full took
+    as many megabytes."""
+    folder.reply = lambda: answer(500)
+    ids = [folder.add(f"{HOOK}{number}") for number in range(6)]
+    for number in range(60):
+        folder.publish(f"{number}")
+    folder.start()
+    most = 20_000
+    monkeypatch.setattr(reading, "MOST_HELD", most)
+    for each in range(4):
+        while folder.deliveries.read():
+            pass
+        folder.deliveries.due()
+        feeds = [live.feed for live in folder.deliveries._lives.values()]
+        held = sum(reading._size(told) for feed in feeds for told in feed.queue)
+        assert held == folder.deliveries._held.count
+        assert most // 2 < held < most + (len(ids) + 1) * 1_200, each
+    folder.reply = lambda: answer(200)
+    folder.start()
+    folder.go()
+    while (due := folder.deliveries.next_due()) is not None or folder.deliveries.is_behind:
+        folder.now = max(folder.now, due or 0)
+        folder.go()
+    assert [folder.deliveries.targets("q")[place].delivered for place in range(6)] == [60] * 6
+    assert folder.deliveries._held.count == 0
+    for id in ids:
+        folder.deliveries.remove(id)
+    assert folder.deliveries.targets("q") == folder.deliveries.targets() == []
+
+
+def test_one_more_target_costs_the_same_beside_many(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of its subscription are looked at, not all."""
+    for number in range(5):
+        folder.engine.subscribe(QUERY, id=f"s{number}", lease=triplecast.FOREVER)
+        folder.add(to=f"s{number}")
+
+    class Counted(dict[str, Live]):
+        def values(self) -> object:  # type: ignore[override]
+            raise AssertionError("all are looked at")
+
+    monkeypatch.setattr(folder.deliveries, "_lives", Counted(folder.deliveries._lives))
+    folder.add()
+    assert [each.subscription for each in folder.deliveries.targets("s3")] == ["s3"]
 
 
 def test_those_who_are_behind_read_the_outbox_once_together(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

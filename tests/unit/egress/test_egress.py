@@ -274,8 +274,12 @@ def test_tls_is_for_the_name_at_the_vetted_address(tmp_path: Path) -> None:
 
 
 def test_ports_are_those_that_are_allowed() -> None:
-    with pytest.raises(EgressRefused, match="port 8080"):
-        Egress().check("http://example.org:8080/")
+    """A webhook's hint named `poll`, which has nothing to do with it."""
+    for rules, option in ((EgressRules(), "--webhook-port"), (EgressRules(option="--source-port"), "--source-port")):
+        with pytest.raises(
+            EgressRefused, match=f"port 8080 .*; use one of 80, 443, or allow this one by `{option} 8080`"
+        ):
+            Egress(rules).check("http://example.org:8080/")
     assert Egress(EgressRules(ports=frozenset({8080}))).check("http://example.org:8080/").port == 8080
 
 

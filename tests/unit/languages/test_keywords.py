@@ -63,6 +63,14 @@ def test_what_makes_no_query_is_refused_with_what_to_write(wanted: Keywords) -> 
     assert refused.value.hint
 
 
+@pytest.mark.parametrize("words", ["rail OR tram", "(rail tram)", "a AND b", "NOT a", "a || b", 'a "b', "a “b c”"])
+def test_signs_of_other_searches_are_refused_and_not_taken_for_words(words: str) -> None:
+    with pytest.raises(InputError, match=r"is not read in .*; all words are to occur, .* ftor "):
+        keywords_query(Keywords(words))
+    quoted = words.replace('"', "")
+    assert "ft:contains" in keywords_query(Keywords(f'rail "{quoted}" or and-not'))
+
+
 def test_it_is_read_from_json() -> None:
     fields = {"id": "games", "words": "olympic games", "near": 3, "in": ["dc:title"], "class": "rss:item"}
     found = subscription_of(fields, "here")

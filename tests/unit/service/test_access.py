@@ -83,6 +83,8 @@ def test_scopes_open_what_they_say_and_nothing_else(engine: Engine, tmp_path: Pa
             for headers in ({}, bearer("guess"), {"Authorization": "Basic YTpi"}):
                 refused = client.request(method, address, content=content, headers=headers)
                 assert (refused.status_code, "Bearer" in refused.headers["WWW-Authenticate"]) == (401, True)
+                mend = "check it; add it with" if headers == bearer("guess") else "send Authorization: Bearer TOKEN"
+                assert refused.json()["mend"].startswith(mend)
         assert client.get("/healthz").status_code == client.get("/readyz").status_code == 200
         assert client.get("/metrics").status_code == 401
 

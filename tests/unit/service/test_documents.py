@@ -135,6 +135,19 @@ def test_without_a_graph_a_feed_names_its_items(client: TestClient) -> None:
     assert client.get(found.headers["Location"]).status_code == 200
 
 
+def test_a_document_that_nobody_named_says_how_to_name_it(client: TestClient) -> None:
+    for content, graph, count in (
+        (ONE, None, 1),
+        (ONE, None, 1),
+        (ONE, IRI, 0),
+        ("<urn:g> { <a:b> <a:c> 1 }", None, 0),
+    ):
+        headers = TURTLE if count or graph else {"Content-Type": "application/trig"}
+        found = client.post("/documents", params={"graph": graph} if graph else {}, content=content, headers=headers)
+        assert len(found.json()["warnings"]) == count, content
+        assert count == 0 or found.json()["warnings"][0].endswith("name it: PUT /documents?graph=IRI")
+
+
 def test_lines_have_a_receipt_each(client: TestClient, engine: Engine) -> None:
     engine.subscribe("SELECT ?x { ?x <https://example.org/p> ?y }")
     lines = [
@@ -146,6 +159,7 @@ def test_lines_have_a_receipt_each(client: TestClient, engine: Engine) -> None:
     found = client.post("/documents", content=body, headers={"Content-Type": "application/x-ndjson"})
     rows = [json.loads(line) for line in found.text.splitlines()]
     assert [row["id"] for row in rows] == [IRI, None, "https://example.org/doc/2", "https://example.org/doc/3"]
+    assert [row["line"] for row in rows] == [1, 2, 4, 5]
     assert [row["matches"] for row in rows] == [1, 0, 0, 1]
     assert [len(row["rejects"]) for row in rows] == [0, 1, 1, 0]
     assert rows[1]["rejects"][0]["line"] == 2

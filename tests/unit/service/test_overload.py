@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -24,6 +25,7 @@ from triplecast.service.call_threads import CallThreads
 from triplecast.service.problems import Problem, problem_of
 from triplecast.service.publishing import Publications
 from triplecast.service.settings import ServiceSettings
+from triplecast.service.tokens import add_token, read_tokens
 
 TURTLE = {"Content-Type": "text/turtle"}
 
@@ -139,6 +141,19 @@ def test_once_too_many_came_few_wait_until_those_who_come_are_taken(
         return found
 
     assert asyncio.run(scene()) == [40, 8, 40, 8, 40]
+
+
+def test_who_sends_no_token_neither_prolongs_an_overload_nor_learns_of_it(engine: Engine, tmp_path: Path) -> None:
+    """It was looked whether too many wait before who asks, which counted as one refused."""
+    headers = {"Authorization": f"Bearer {add_token(tmp_path / 'tokens', 'ada', ['publish'])}"} | TURTLE
+    tokens = read_tokens(tmp_path / "tokens")
+    with service_of(engine, documents_waiting=0, tokens=tokens, hosts=frozenset()) as client:
+        publications = client.app.state.service.publications  # type: ignore[attr-defined]
+        put = partial(client.put, "/documents?graph=a:1", content="<a:b> <a:c> <a:d> .")
+        assert put(headers=TURTLE).status_code == 401
+        assert publications._overload == 0
+        assert put(headers=headers).status_code == 429
+        assert publications._overload > 0
 
 
 def test_what_ends_a_group_is_told_to_each_of_it(engine: Engine) -> None:

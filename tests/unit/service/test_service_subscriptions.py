@@ -139,6 +139,11 @@ def test_an_explanation_says_where_a_document_fails(client: TestClient) -> None:
     assert found["explanations"][0]["failure"]
     matched = client.post("/subscriptions/rail/explain", content=PREFIXES + TRAIN, headers=headers).json()
     assert [each["matched"] for each in matched["explanations"]] == [True]
+    items = "".join(f"<urn:{n}> {{ <urn:{n}> <urn:p> {n} }}" for n in range(20))
+    headers["Content-Type"] = "application/trig"
+    many = f"{PREFIXES}{items} <urn:z> {{ {TRAIN} }}"
+    found = client.post("/subscriptions/rail/explain?graph=urn:doc", content=many, headers=headers).json()
+    assert [each["publication"] for each in found["explanations"]] == ["urn:z"]
 
 
 def test_words_make_the_query_that_is_shown(client: TestClient, engine: Engine) -> None:
