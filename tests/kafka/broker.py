@@ -44,6 +44,7 @@ group.initial.rebalance.delay.ms=0
 broker.session.timeout.ms=3000
 broker.heartbeat.interval.ms=500
 auto.create.topics.enable=false
+transaction.abort.timed.out.transaction.cleanup.interval.ms=500
 log.initial.task.delay.ms=100
 log.retention.check.interval.ms=300
 message.max.bytes=20000000

@@ -58,9 +58,9 @@ def recorded(folder: Path) -> list[str]:
 
 
 def stored(bucket: Bucket, below: str) -> dict[str, bytes]:
-    """What is visible, by name and in its order."""
+    """What is visible, by name and in its order, but for the mark."""
     found = {each.key: each.get()["Body"].read() for each in bucket.bucket.objects.filter(Prefix=f"{below}/")}
-    return dict(sorted(found.items()))
+    return dict(sorted((name, content) for name, content in found.items() if "/_" not in name))
 
 
 def check_files(files: dict[str, bytes], lines: list[str]) -> None:

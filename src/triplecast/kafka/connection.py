@@ -21,10 +21,14 @@ GROUP = "kafka group"
 PATIENCE = 30.0
 """Seconds for an answer of the brokers, of which one may have restarted."""
 
+TRANSACTION_MS = 60_000
+"""After which brokers abort a transaction, unless users set another time."""
+
 _OURS = frozenset(
     (
         *("bootstrap.servers", "metadata.broker.list", "transactional.id", "enable.idempotence", "isolation.level"),
         *("enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset", "enable.partition.eof"),
+        "log.connection.close",
     )
 )
 """Settings on which it depends that nothing is lost or repeated."""
@@ -122,11 +126,12 @@ def make_producer(kafka: Kafka, name: str, on_error: Callable[[Any], None]) -> A
     """A producer of transactions; a later one of this name ends them. Raises InputError as `make_consumer` does."""
     settings = {
         "linger.ms": 5,
-        "transaction.timeout.ms": 60_000,
+        "transaction.timeout.ms": TRANSACTION_MS,
         **{key: value for key, value in kafka.settings.items() if key != "group.id"},
         **_MUTE,
         "bootstrap.servers": kafka.brokers,
         "transactional.id": name,
+        "log.connection.close": True,  # else `on_error` is not called for a lost one
         "error_cb": on_error,  # what it does not mend by itself, the next call raises
     }
     return _client(import_client().Producer, settings)

@@ -1,12 +1,12 @@
 """The relay: what the outbox records goes to a topic, each notification in one committed transaction.
 
-With the notifications of a transaction goes the sequence reached, as the offset of the folder's group in partition 0 of
-their topic. So a relay that is killed anywhere goes on behind the last committed transaction, and a reader of committed
-records sees each notification once. Where Kafka has forgotten the sequence, or the outbox was made anew, the ids that
-the topic holds are read, and left out.
+A broker may acknowledge a commit, and yet abort some of it when it restarts. So a relay trusts what it has seen ended:
+the folder keeps a sequence up to which the topic has all, and where its partitions ended then. Who begins reads the ids
+that the topic holds from there on, and sends the others. A relay that has lost a broker begins again, and first aborts
+what restarts have left open (decision 33).
 
-A relay that has lost a broker begins again: it aborts what restarts have left open, and sends what the topic lacks
-(decision 33).
+With the notifications of a transaction goes the sequence reached, as the offset of the folder's group in partition 0 of
+their topic: for people who watch it, and to tell an older copy of the folder.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from hashlib import blake2b
+from math import inf
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from triplecast.errors import InputError, PipelineFailed, StorageFault, Tripleca
 from triplecast.journal import Journal, read_clock, system_clock
 from triplecast.kafka.connection import (
     PATIENCE,
+    TRANSACTION_MS,
     Kafka,
     describe,
     describe_topic,
@@ -45,14 +47,15 @@ AT_ONCE, BYTES_AT_ONCE = 1_000, 4 << 20
 LARGEST = 900_000
 """Bytes of a record: a little less than brokers take by default."""
 SENT = "kafka sent "
-"""With a topic, the setting that has the cursor reached; Kafka forgets it days after the last run."""
+"""With a topic, the setting that has a cursor up to which it holds all, its id, and the offsets from which it holds
+more."""
 NOTED_SECONDS = 60.0
 KNOWN_IDS = 10_000_000
 """Most ids of a topic that are held in memory."""
+_EVERY = {"isolation.level": "read_uncommitted"}
 _AGAIN_SECONDS = 1.0
 _LEFT_OPEN_SECONDS = 2.0
 """After which nobody is taken to end a transaction."""
-_LAST_RECORDS = 100
 _SECONDS = 10.0
 """For an answer while the run works, so that it ends soon after it is to."""
 
@@ -75,7 +78,8 @@ class Relay:
         assert kafka.notifications is not None
         self._kafka, self._topic, self._group = kafka, kafka.notifications, group
         self._journal, self._report = journal, report
-        self._partitions = len(describe_topic(kafka, self._topic).partitions)
+        described = describe_topic(kafka, self._topic)
+        self._id, self._partitions = described.id.decode() or "-", len(described.partitions)
         self._outbox = Outbox.read_only(Path(journal.where).parent)
         self._client = import_client()
         self._producer: Any = None
@@ -84,19 +88,25 @@ class Relay:
         self._lines: Iterator[OutgoingLine] | None = None
         """Those beyond that are not sent yet."""
         self._known: set[bytes] = set()
-        """Digests of ids that the topic holds, where they may be sent again."""
+        """Digests of ids that the topic holds, of those up to a sequence."""
+        self._known_upto = 0
+        self._ends: dict[int, int] = {}
+        """The offsets behind what was sent last, by partition."""
         self._noted_at = time.monotonic()
         self._failing = self._lost_broker = False
+        self._began = inf
+        """The time of the last transaction."""
 
     def close(self) -> None:
-        """End without waiting: a transaction that is open is aborted by the next relay, or by its timeout."""
-        with suppress(TriplecastError):  # another has the folder now
-            self._note()
+        """A transaction that is open is aborted by the next relay, or by its timeout."""
+        with suppress(TriplecastError, self._client.KafkaException):  # as where another has the folder now
+            if not self._lost_broker:
+                self._note()
         self._consumer.close()
         self._outbox.close()
 
     def is_behind(self) -> bool:
-        return self._producer is None or self._reached < self._outbox.state.sequence
+        return self._producer is None or self._lost_broker or self._reached < self._outbox.state.sequence
 
     def look(self) -> bool:
         """Send what the outbox has, in one transaction at most, and return whether there was anything.
@@ -126,7 +136,10 @@ class Relay:
         self._producer = self._lines = None
         found = error_of(error)
         errors = self._client.KafkaError
-        if found is None or found.code() in (errors._FENCED, errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH):
+        fences = errors._FENCED, errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH
+        is_fenced = found is None or found.code() in fences
+        timeout = int(self._kafka.settings.get("transaction.timeout.ms", TRANSACTION_MS)) / 1_000
+        if is_fenced and time.time() - self._began < timeout:  # else brokers did it, while this process was stopped
             problem = f"another run of this folder, or of a copy, sends to {self._topic}: {describe(error)}"
             raise PipelineFailed(problem, "end one of them; a copy needs a group.id of its own") from error
         if not found.fatal():
@@ -138,14 +151,20 @@ class Relay:
     def _open(self) -> None:
         self._producer = self._lines = None
         producer = self._begin()
-        if (lost := self._cover_open(producer)) is not None:
+        with closing(make_consumer(self._kafka, self._group, lambda error: None, **_EVERY)) as every:
+            ends = {p: self._end_of(p, every) for p in range(self._partitions)}
+        if (left := self._find_open(ends, _LEFT_OPEN_SECONDS)) is not None:
+            self._cover_open(producer, left)
             producer = self._begin()
+            if self._find_open(ends, _SECONDS) is not None:
+                raise self._timed_out("a transaction is open there")
             self._report(f"Kafka: a transaction of {self._topic} was left open: what was in it is sent again")
-        committed = self._ask_place()
-        told = Cursor.of(committed.metadata) if committed.offset >= 0 and ":" in (committed.metadata or "") else None
-        self._reached = self._find_place(told if isinstance(told, Cursor) else None, lost)
+        self._reached = self._find_place(self._ask_place())
+        self._forget()
+        self._ends.clear()
         producer.poll(0)
         self._producer, self._lost_broker = producer, False
+        self._note()
 
     def _begin(self) -> Any:
         """A producer, when the transaction of the one before has ended everywhere: aborted, unless it was committed."""
@@ -157,34 +176,32 @@ class Relay:
         """Called by the client for a connection that it has lost."""
         self._lost_broker = True
 
-    def _cover_open(self, producer: Any) -> int | None:
-        """Begin a transaction, to be aborted, in all partitions in which brokers have left one open; return the
-        sequence before its first notification. None where none is."""
-        level = {"isolation.level": "read_uncommitted"}
-        with closing(make_consumer(self._kafka, self._group, lambda error: None, **level)) as every:
-            left, until = self._find_open(every), time.monotonic() + _LEFT_OPEN_SECONDS
-            while left and time.monotonic() < until:
-                time.sleep(0.1)
-                left = dict(left.items() & self._find_open(every).items())
-            if not left:
-                with suppress(self._client.KafkaException):  # as while a transaction that has it is open
-                    self._ask_place()
-                    return None
-            sequences = [each for each in map(_sequence_of, self._read(every, left)) if each]
+    def _cover_open(self, producer: Any, left: list[int]) -> None:
+        """Begin a transaction, to be aborted, in all partitions in which brokers have left one open."""
         producer.begin_transaction()
         for partition in left:
             producer.produce(self._topic, b"", b"", partition)
         self._send_place(producer, 0, "")
         if producer.flush(_SECONDS):
             raise self._timed_out(f"{self._topic} takes no records")
-        return min(sequences, default=self._outbox.state.sequence + 1) - 1
 
-    def _find_open(self, every: Any) -> dict[int, int]:
-        """The partitions in which a transaction is open, and the offset before which all have ended; `every` is a
-        consumer of all records."""
-        parts = {p: self._client.TopicPartition(self._topic, p) for p in range(self._partitions)}
-        ended = {p: self._consumer.get_watermark_offsets(at, _SECONDS)[1] for p, at in parts.items()}
-        return {p: at for p, at in ended.items() if at < every.get_watermark_offsets(parts[p], _SECONDS)[1]}
+    def _find_open(self, ends: Mapping[int, int], seconds: float) -> list[int] | None:
+        """Wait so long until all before the `ends` of partitions, and the group's place, has ended. Return the
+        partitions in which it has not; None where all has."""
+        until = time.monotonic() + seconds
+        while left := [p for p, end in ends.items() if self._end_of(p) < end]:
+            if time.monotonic() > until:
+                return left
+            time.sleep(0.1)
+        with suppress(self._client.KafkaException):  # as while a transaction that has the place is open
+            self._ask_place()
+            return None
+        return left
+
+    def _end_of(self, partition: int, consumer: Any = None) -> int:
+        """The offset before which all of a partition has ended, or that another consumer may read up to."""
+        at = self._client.TopicPartition(self._topic, partition)
+        return int((consumer or self._consumer).get_watermark_offsets(at, _SECONDS)[1])
 
     def _ask_place(self) -> Any:
         return self._consumer.committed([self._client.TopicPartition(self._topic, 0)], _SECONDS)[0]
@@ -192,54 +209,49 @@ class Relay:
     def _timed_out(self, text: str) -> Any:
         return self._client.KafkaException(self._client.KafkaError(self._client.KafkaError._TIMED_OUT, text))
 
-    def _find_place(self, told: Cursor | None, lost: int | None) -> int:
-        """The sequence after which notifications are sent: what Kafka was told, or before it, what was lost."""
-        self._known.clear()
+    def _find_place(self, committed: Any) -> int:
+        """The sequence after which notifications are sent that the topic is not `_known` to hold."""
         state = self._outbox.state
-        if told is not None and told.epoch == state.epoch:
-            if told.sequence > state.sequence:
-                raise StorageFault(
-                    str(Path(self._journal.where).parent),
-                    f"its outbox ends at notification {state.sequence}, but those up to {told.sequence} were sent to "
-                    f"{self._topic}: it is an older copy",
-                    "restore the newest copy, or delete the offsets of its group in Kafka: then what the topic lacks "
-                    "is sent",
-                )
-            last = map(_sequence_of, self._read_last(_LAST_RECORDS))
-            if lost is not None or any(sequence > told.sequence for sequence in last):  # some of it was committed
-                self._known = self._read_ids()
-            return told.sequence if lost is None else min(told.sequence, lost)
-        self._known = self._read_ids()
-        if lost is not None or self._reached:
-            return 0
-        noted = Cursor.of(self._journal.settings().get(SENT + self._topic, "0:0"))
+        told = Cursor.of(committed.metadata) if committed.offset >= 0 and ":" in (committed.metadata or "") else None
+        sent = told.sequence if isinstance(told, Cursor) and told.epoch == state.epoch else 0
+        if sent > state.sequence:
+            raise StorageFault(
+                str(Path(self._journal.where).parent),
+                f"its outbox ends at notification {state.sequence}, but those up to {sent} were sent to "
+                f"{self._topic}: it is an older copy",
+                "restore the newest copy, or delete the offsets of its group in Kafka: then what the topic lacks "
+                "is sent",
+            )
+        text, *of = self._journal.settings().get(SENT + self._topic, "0:0").split()
+        noted = Cursor.of(text)
         assert isinstance(noted, Cursor)
-        return noted.sequence if noted.epoch == state.epoch and noted.sequence <= state.sequence else 0
+        is_ours = noted.epoch == state.epoch and noted.sequence <= state.sequence
+        since = [int(each) for each in of[1].split(",")] if is_ours and of[:1] == [self._id] else []
+        starts, is_whole = {}, bool(since)
+        for partition, at in enumerate([*since, *[0] * self._partitions][: self._partitions]):
+            place = self._client.TopicPartition(self._topic, partition)
+            low, high = self._consumer.get_watermark_offsets(place, _SECONDS)
+            starts[partition] = max(low, min(at, high))
+            is_whole = is_whole and low <= at
+        self._known, self._known_upto = self._read_ids(starts), state.sequence
+        reached = noted.sequence if is_ours else 0
+        return reached if is_whole else max(reached, sent)  # some ids were deleted: then what Kafka was told counts
 
-    def _read_ids(self) -> set[bytes]:
-        """Digests of the ids that the topic holds."""
+    def _read_ids(self, starts: Mapping[int, int]) -> set[bytes]:
+        """Digests of the ids that partitions hold from an offset on."""
         found: set[bytes] = set()
-        for message in self._read_last():
+        for message in self._read(starts):
             found.add(_digest(message.key() or b""))
             if len(found) > KNOWN_IDS:
                 raise InputError(
-                    f"Kafka does not know how far {self._topic} has come, and it holds more than {KNOWN_IDS} ids",
-                    f"name another topic, or set the offset of group {self._group} in its partition 0 to the last "
-                    "sequence that it holds",
+                    f"it is not known how far {self._topic} has come, and it holds more than {KNOWN_IDS} ids",
+                    "name another topic",
                 )
         return found
 
-    def _read_last(self, most: int | None = None) -> Iterator[Any]:
-        """The committed records of the topic, of each partition those at so many last offsets."""
-        starts = {}
-        for partition in range(self._partitions):
-            at = self._client.TopicPartition(self._topic, partition)
-            low, high = self._consumer.get_watermark_offsets(at, PATIENCE)
-            starts[partition] = low if most is None else max(low, high - most)
-        return self._read(self._consumer, starts)
-
-    def _read(self, consumer: Any, starts: Mapping[int, int]) -> Iterator[Any]:
-        """The records of partitions, from an offset to the end."""
+    def _read(self, starts: Mapping[int, int]) -> Iterator[Any]:
+        """The committed records of partitions, from an offset to the end."""
+        consumer = self._consumer
         left, silent = dict(starts), time.monotonic()
         consumer.assign([self._client.TopicPartition(self._topic, p, at) for p, at in left.items()])
         while left:
@@ -253,13 +265,12 @@ class Relay:
                     raise self._client.KafkaException(error)
                 silent = time.monotonic()
             if time.monotonic() - silent > PATIENCE:
-                raise InputError(f"the topic {self._topic} cannot be read to its end", "see whether its brokers run")
+                raise self._timed_out(f"{self._topic} cannot be read to its end")
         consumer.unassign()
 
     def _send(self) -> bool:
         state = self._outbox.state
         if state.sequence <= self._reached:
-            self._known.clear()  # what comes from now on is new
             self._consumer.poll(0)  # for its callbacks
             if time.monotonic() - self._noted_at > NOTED_SECONDS:
                 self._note()
@@ -274,7 +285,10 @@ class Relay:
         def note_delivery(error: Any, message: Any) -> None:
             if error is not None:
                 failed.append(error)
+            else:
+                self._ends[message.partition()] = message.offset() + 1
 
+        self._began = time.time()
         producer.begin_transaction()
         for line in due:
             self._produce(line, note_delivery)
@@ -285,9 +299,15 @@ class Relay:
         if failed:
             raise self._client.KafkaException(failed[0])
         self._reached = reached
+        self._forget()
         if time.monotonic() - self._noted_at > NOTED_SECONDS:
             self._note()
+        producer.poll(0)  # a broker that was lost meanwhile may have left the transaction open
         return True
+
+    def _forget(self) -> None:
+        if self._reached >= self._known_upto:
+            self._known.clear()  # what comes from now on is new
 
     def _send_place(self, producer: Any, reached: int, cursor: str) -> None:
         """librdkafka may wait for ever for a group's coordinator that has gone (its issues 5456 and 5511). Then the
@@ -349,23 +369,17 @@ class Relay:
         return (each for each in lines if each.registration not in over)
 
     def _note(self) -> None:
-        """Keep the place in the folder too, in case nobody runs it for so long that Kafka forgets it."""
+        """Keep how far the topic has all, once what was sent has ended."""
         self._noted_at = time.monotonic()
-        if self._producer is not None:
-            self._journal.set_setting(SENT + self._topic, str(Cursor(self._outbox.state.epoch, self._reached)))
+        if self._producer is None or self._known or self._find_open(self._ends, 1.0) is not None:
+            return
+        cursor, now = Cursor(self._outbox.state.epoch, self._reached), map(self._end_of, range(self._partitions))
+        self._journal.set_setting(SENT + self._topic, f"{cursor} {self._id} {','.join(map(str, now))}")
 
 
 def _line(text: str) -> OutgoingLine:
     row = json.loads(text)
     return OutgoingLine(row["sequence"], row["id"], row["registration"], row["publication"], text)
-
-
-def _sequence_of(message: Any) -> int:
-    """A notification's; 0 for another's record, or one that was sent to abort it."""
-    try:
-        return int(json.loads(message.value())["sequence"])
-    except (ValueError, LookupError, TypeError):
-        return 0
 
 
 def _digest(id: bytes) -> bytes:

@@ -83,9 +83,7 @@ class JobGroup:
     def abandon(self, done: Future[None]) -> None:
         """Cancel jobs until the thread that starts them is `done`."""
         while not done.done():
-            with self._lock:
-                running = self._running > 0
-            if running:
+            if self._running:
                 self.abandoned = True
                 with suppress(*spark_errors()):
                     self._context.cancelJobGroup(self._name)

@@ -35,7 +35,8 @@ class ObjectInbox:
         try:
             found = [each for each in self._store.list() if is_offered(each.path)]
         except StorageFault as fault:
-            raise InputError(f"{shown(self._store.address)} cannot be listed: {fault.found}", fault.hint) from fault
+            problem = f"the inbox {shown(self._store.address)} cannot be listed: {fault.found}"
+            raise InputError(problem, fault.hint) from fault
         ready: list[InboxFile] = []
         seen: dict[str, Look] = {}
         for each in found:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeGuard
 
 from triplecast.errors import InputError, StorageFault
-from triplecast.storage_faults import make_folder, sync_folder
+from triplecast.storage_faults import make_folder, sync_folder, tell_fault
 
 _PIECE = 4 << 20
 _KNOWN = "give a folder, or an address as s3://BUCKET/PREFIX"
@@ -90,12 +90,8 @@ class ObjectStore:
         root = self._at(below)
         with self._faults(below):
             found = self._system.get_file_info(fs.FileSelector(root, allow_not_found=True, recursive=True))
-            start = len(root) + 1
-            return [
-                StoredFile(tuple(each.path[start:].split("/")), each.size, each.mtime_ns or 0)
-                for each in found
-                if each.type == fs.FileType.File
-            ]
+            start, files = len(root) + 1, [each for each in found if each.type == fs.FileType.File]
+            return [StoredFile(tuple(each.path[start:].split("/")), each.size, each.mtime_ns or 0) for each in files]
 
     def state(self, name: str) -> StoredFile | None:
         """What is known of a file; None where it is not there."""
@@ -147,6 +143,8 @@ class ObjectStore:
         except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # the last by a file's name
             text = " ".join(str(error).split())[:500]
             where = f"{shown(self.address)}/{name}"
+            if self._is_local and isinstance(error, OSError):
+                tell_fault(where, error)
             raise StorageFault(where, f"cannot be read or written: {text}", _HINT) from error
 
 

@@ -2,6 +2,9 @@
 
 The range is in the journal before its file is put, and that it was put after. So whoever goes on puts what was planned
 again, the same bytes under the same name.
+
+A mark at the address has whose it is and the run's own name, and is looked at before each file: so of two folders, or
+of a folder and its copy, one ends.
 """
 
 from __future__ import annotations
@@ -22,12 +25,14 @@ from triplecast.pipeline.object_store import ObjectStore, is_address, shown
 
 PLANNED = "output files "
 """With an address, the setting that has how far its files go: whose they are, the outbox's epoch, the last sequence
-that was put, and that of the file being put."""
+that was put, that of the file being put, and the runs that the mark may name."""
 FILE_BYTES = 16 << 20
 """Of lines, after which a file ends."""
 FILE_SECONDS = 1.0
 """Least time between two files, so that they are not many and small."""
 _NAME = re.compile(r"notifications-([0-9a-f]{12})-[0-9]{15}-([0-9]{15})\.jsonl")
+_MARK = "_notifications"
+_ANEW = "name another address with --output: all that is recorded is put there"
 
 
 def choose_folder(output: Path | str, folder: Path | str | None, inbox: Path | str | None) -> Path:
@@ -55,23 +60,15 @@ class OutputFiles:
     """The files of one folder's outbox at one address. One thread calls `look` again and again."""
 
     def __init__(self, address: str, journal: Journal) -> None:
-        """Raises InputError for an address that cannot be or has files of another outbox, StorageFault where they go
-        further than this folder."""
+        """Raises InputError for an address that cannot be or is another outbox's, StorageFault for an older copy."""
         self._store, self._journal = ObjectStore(address), journal
         self._outbox = Outbox.read_only(Path(journal.where).parent)
         self._setting = PLANNED + shown(address)
         self._epoch, self._put_at = self._outbox.state.epoch, -inf
         noted = journal.settings().get(self._setting, f"{secrets.token_hex(6)} {self._epoch} 0 0").split()
-        self._own, (of, self._reached, self._planned) = noted[0], map(int, noted[1:])
-        found = [match for each in self._store.list() if (match := _NAME.fullmatch("/".join(each.path)))]
-        anew = "name another address with --output: all that is recorded is put there"
-        if of != self._epoch or any(match[1] != self._own for match in found):
-            raise InputError(f"the output {shown(address)} has the notifications of another outbox", anew)
-        last = max((int(match[2]) for match in found), default=0)
-        if last > self._planned:
-            problem = f"the folder has put notifications up to {self._planned} there: it is an older copy"
-            where = f"{shown(address)}, with notifications up to {last}"
-            raise StorageFault(where, problem, f"restore the newest copy, or {anew}")
+        (self._own, *_), self._run = noted, secrets.token_hex(6)
+        self._of, self._reached, self._planned = map(int, noted[1:4])
+        self._claim(noted[4:])
 
     def close(self) -> None:
         self._outbox.close()
@@ -83,6 +80,8 @@ class OutputFiles:
         """Put the next file, if there is anything for one, and return whether there was. Raises StorageFault."""
         if not self.is_behind() or time.monotonic() - self._put_at < FILE_SECONDS:
             return False
+        if self._marked() != f"{self._own} {self._run}":
+            self._claim([])
         planned = self._planned if self._planned > self._reached else inf
         lines, last = self._read(planned, FILE_BYTES if planned == inf else inf)
         if planned == inf:
@@ -107,6 +106,26 @@ class OutputFiles:
             last = each.cursor.sequence
         return lines.getvalue(), last
 
-    def _note(self, reached: int, planned: int) -> None:
-        self._journal.set_setting(self._setting, f"{self._own} {self._epoch} {reached} {planned}")
+    def _claim(self, known: list[str]) -> None:
+        """Have the mark name this run, in place of none or one of those `known`."""
+        where, (own, _, run) = shown(self._store.address), (self._marked() or self._own).partition(" ")
+        found = [match for each in self._store.list() if (match := _NAME.fullmatch("/".join(each.path)))]
+        if self._of != self._epoch or own != self._own or any(match[1] != self._own for match in found):
+            raise InputError(f"the output {where} has the notifications of another outbox", _ANEW)
+        if run not in ("", *known) or any(int(match[2]) > self._planned for match in found):
+            problem = "this is an older copy of the folder that puts files there, or a copy of it runs"
+            raise StorageFault(where, problem, f"end one, go on with the newest copy, or {_ANEW}")
+        self._note(self._reached, self._planned, run)
+        self._store.write(_MARK, f"{self._own} {self._run}".encode())
+
+    def _marked(self) -> str:
+        """Whose the mark is, and the run that it names; nothing where it is not there."""
+        mark = BytesIO()
+        if self._store.state(_MARK) is not None:
+            self._store.copy_to(_MARK, mark)
+        return mark.getvalue().decode(errors="replace")
+
+    def _note(self, reached: int, planned: int, *runs: str) -> None:
+        noted = self._own, self._epoch, reached, planned, self._run, *runs
+        self._journal.set_setting(self._setting, " ".join(map(str, noted)))
         self._reached, self._planned = reached, planned

@@ -54,9 +54,8 @@ class SparkSide:
         self._stage = stage
         self._log = stage.folder / LOG
         tasks = cores + bool(stage.operators)  # one task may wait for operators (`pipeline.operator_jobs`)
-        self._opened = (
-            nullcontext(spark) if spark is not None else session(tasks, self._log, None, self._starting, master)
-        )
+        how = tasks, self._log, None, self._starting, master
+        self._opened = nullcontext(spark) if spark is not None else session(*how)
         self._tell_opened = opened
         self._on_cluster = master is not None
         self._jvm: subprocess.Popen[bytes] | None = None

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 
 from triplecast.index.snapshot import take_census
 from triplecast.journal import Journal
@@ -125,11 +125,8 @@ class ProgressReporter:
 
     def report(self, phase: Phase) -> None:
         """Hand on all notices, and the progress unless that was reported a moment ago."""
-        while True:
-            try:
-                notice = self._notices.get_nowait()
-            except Empty:
-                break
+        while not self._notices.empty():
+            notice = self._notices.get()
             if isinstance(notice, Reject) and len(self._rejects) < REPORTED:
                 self._rejects.append(notice)
             self._caller.on_notice(notice)

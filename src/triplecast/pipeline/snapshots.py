@@ -59,10 +59,8 @@ class SnapshotSharer:
         nothing can be written there."""
         self._store = ObjectStore(address)
         self._folder = folder
-        own = journal.settings().get(PLACE)
-        if own is None:
-            own = f"triplecast-{secrets.token_hex(6)}"
-            journal.set_setting(PLACE, own)
+        own = journal.settings().get(PLACE, f"triplecast-{secrets.token_hex(6)}")
+        journal.set_setting(PLACE, own)
         self.place = SnapshotPlace(self._store.address, f"{own}/run-{secrets.token_hex(6)}")
         for left in self._store.list(own):
             self._store.delete("/".join((own, *left.path)))

@@ -75,7 +75,11 @@ def test_settings_are_lines_and_ours_are_refused(tmp_path: Path) -> None:
     file.write_text("# of the cluster\n\nsecurity.protocol = SASL_SSL\nsasl.password=a=b\n")
     assert read_settings(file) == {"security.protocol": "SASL_SSL", "sasl.password": "a=b"}
     assert "a=b" not in repr(Kafka("b:9092", "docs", settings=read_settings(file)))
-    for text, found in (("enable.auto.commit=true\n", ":1 sets enable.auto.commit"), ("\nwhat\n", ":2 is no")):
+    for text, found in (
+        ("enable.auto.commit=true\n", ":1 sets enable.auto.commit"),
+        ("log.connection.close=false\n", ":1 sets log"),  # the relay would not be told of lost brokers
+        ("\nwhat\n", ":2 is no"),
+    ):
         file.write_text(text)
         with pytest.raises(InputError, match=found):
             read_settings(file)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
+from contextlib import closing
+from io import BytesIO
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 pytest.importorskip("pyarrow", reason="addresses need the extra [spark]")
 
 from tests.bucket import Bucket
-from tests.properties.output_kills import LARGE, check_files, put_all, record, recorded, run, stored
+from tests.properties.output_kills import LARGE, SMALL, check_files, put_all, record, recorded, run, stored
 from triplecast.engine import Engine
-from triplecast.errors import InputError, StorageFault
+from triplecast.errors import InputError, StorageFault, StorageFull
 from triplecast.journal import Journal
-from triplecast.pipeline import output_files
-from triplecast.pipeline.object_store import ObjectStore
+from triplecast.pipeline import object_store, output_files
+from triplecast.pipeline.object_store import ObjectStore, Sealed
 from triplecast.pipeline.output_files import OutputFiles, choose_folder
 
 
@@ -46,7 +51,7 @@ def test_a_folder_that_machines_share_has_the_same_files(tmp_path: Path, bucket:
     record(tmp_path / "run", 10)
     for address in (bucket.address("out"), f"file://{tmp_path}/out"):
         put_all(tmp_path / "run", address)
-    found = [each.read_bytes() for each in sorted((tmp_path / "out").iterdir())]
+    found = [each.read_bytes() for each in sorted((tmp_path / "out").glob("n*"))]
     assert found == list(stored(bucket, "out").values())
 
 
@@ -58,9 +63,10 @@ def test_what_was_planned_is_put_though_more_is_recorded(
     write, arrives = ObjectStore.write, iter([False, True, True])
 
     def fail(store: ObjectStore, name: str, source: bytes) -> None:
-        if next(arrives):
+        if (is_mark := name.startswith("_")) or next(arrives):
             write(store, name, source)
-        raise StorageFault(name, "no answer", "start again")
+        if not is_mark:
+            raise StorageFault(name, "no answer", "start again")
 
     monkeypatch.setattr(ObjectStore, "write", fail)
     seen: list[dict[str, bytes]] = []
@@ -101,7 +107,7 @@ def test_files_of_another_outbox_are_left_alone(tmp_path: Path, bucket: Bucket) 
         put_all(tmp_path / "other", address)
     record(tmp_path / "one", 5, 100)
     put_all(tmp_path / "one", address)
-    with pytest.raises(StorageFault, match="it is an older copy"):
+    with pytest.raises(StorageFault, match="this is an older copy"):
         put_all(tmp_path / "copy", address)
     files = stored(bucket, "out")
     for each in (tmp_path / "one").glob("outbox*"):
@@ -109,6 +115,89 @@ def test_files_of_another_outbox_are_left_alone(tmp_path: Path, bucket: Bucket) 
     with pytest.raises(InputError, match="another outbox"):
         put_all(tmp_path / "one", address)
     assert stored(bucket, "out") == files
+
+
+def test_an_older_copy_is_refused_also_where_readers_take_files_away(tmp_path: Path, bucket: Bucket) -> None:
+    address = bucket.address("out")
+    record(tmp_path / "one", 5)
+    put_all(tmp_path / "one", address)
+    shutil.copytree(tmp_path / "one", tmp_path / "copy")
+    for each in tmp_path / "one", tmp_path / "copy":
+        record(each, 5, 100)
+    put_all(tmp_path / "one", address)
+    for name in stored(bucket, "out"):
+        bucket.bucket.Object(name).delete()
+    with pytest.raises(StorageFault, match="end one, go on with the newest copy, or name another address"):
+        put_all(tmp_path / "copy", address)
+    assert not stored(bucket, "out")
+    put_all(tmp_path / "one", address)
+
+
+def test_of_two_folders_that_start_at_an_empty_address_one_ends(
+    tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And of a folder and its copy that run. The mark may be taken away by a reader."""
+    monkeypatch.setattr(output_files, "FILE_SECONDS", 0.0)
+    monkeypatch.setattr(output_files, "FILE_BYTES", SMALL)
+    address = bucket.address("out")
+    for name in ("one", "other"):
+        record(tmp_path / name, 30)
+    with Journal.open(tmp_path / "one") as journal, closing(OutputFiles(address, journal)) as files:
+        with pytest.raises(InputError, match="s3://bucket/out has the notifications of another outbox"):
+            put_all(tmp_path / "other", address)
+        bucket.bucket.Object("out/_notifications").delete()
+        assert files.look()
+        with pytest.raises(InputError, match="another outbox"):
+            put_all(tmp_path / "other", address)
+        shutil.copytree(tmp_path / "one", tmp_path / "copy")
+        put_all(tmp_path / "copy", address)
+        there = stored(bucket, "out")
+        with pytest.raises(StorageFault, match="a copy of it runs"):
+            files.look()
+    assert stored(bucket, "out") == there
+
+
+@pytest.mark.parametrize("point", ["before", "after"])
+def test_who_is_killed_at_its_mark_goes_on(
+    tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    record(tmp_path, 5)
+    put_all(tmp_path, bucket.address("out"))
+    write = ObjectStore.write
+
+    def end(store: ObjectStore, name: str, source: bytes) -> None:
+        if point == "after":
+            write(store, name, source)
+        raise KeyboardInterrupt
+
+    record(tmp_path, 5, 100)
+    monkeypatch.setattr(ObjectStore, "write", end)
+    with pytest.raises(KeyboardInterrupt):
+        put_all(tmp_path, bucket.address("out"))
+    monkeypatch.undo()
+    put_all(tmp_path, bucket.address("out"))
+    check_files(stored(bucket, "out"), recorded(tmp_path))
+
+
+def test_a_full_disk_says_so_and_all_is_put_when_there_is_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(tmp_path / "run", 5)
+    address, fill = f"file://{tmp_path}/out", object_store.seal
+
+    def be_full(source: IO[bytes], target: IO[bytes] | None = None) -> Sealed:
+        if isinstance(source, BytesIO) and len(source.getvalue()) > 100:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return fill(source, target)
+
+    monkeypatch.setattr(object_store, "seal", be_full)
+    with pytest.raises(StorageFull, match=r"/out/notif.*no space.*free disk space"):
+        put_all(tmp_path / "run", address)
+    monkeypatch.undo()
+    put_all(tmp_path / "run", address)
+    files = {each.name: each.read_bytes() for each in sorted((tmp_path / "out").glob("n*"))}
+    check_files(files, recorded(tmp_path / "run"))
+    assert files
 
 
 def test_a_file_that_is_there_keeps_what_was_pruned_since(
