@@ -17,7 +17,7 @@ from triplecast.model.publication import Publication
 from triplecast.partition.containment import assign_by_containment
 from triplecast.partition.items import Assignment, FiledItems, file_items, mark_shards
 from triplecast.partition.merging import Summaries, assign_by_merging
-from triplecast.partition.placing import assign_by_anchor, assign_by_hash
+from triplecast.partition.placing import assign_by_anchor, spread
 from triplecast.partition.routing import Router, Routing, build_router
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
 
@@ -92,18 +92,17 @@ class Partitioner:
         return SegmentCut(router, parts, np.bincount(of_member[member], minlength=self.shards))
 
     def _assign(self, segment: Segment, filed: FiledItems, matched: I64) -> Assignment:
+        if self.strategy == "anchor":
+            return assign_by_anchor(segment, filed, self.shards, matched)
+        shard = spread(segment, filed, self.shards, matched)
         match self.strategy:
             case "hash":
-                return assign_by_hash(segment, filed, self.shards)
-            case "anchor":
-                return assign_by_anchor(segment, filed, self.shards, matched)
+                return Assignment(shard, None)
             case "containment":
-                return assign_by_containment(segment, filed, self.shards)
+                return assign_by_containment(segment, filed, shard)
             case _:
                 summaries = self._summarise(segment)
-                return assign_by_merging(
-                    segment, filed, self.shards, summaries, lambda asked: self._find(segment, asked)
-                )
+                return assign_by_merging(segment, filed, shard, summaries, lambda asked: self._find(segment, asked))
 
     def _find(self, segment: Segment, publications: Sequence[Publication]) -> tuple[I32, I32]:
         return self._routing.find(segment, publications, self._taxonomies)

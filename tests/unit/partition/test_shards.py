@@ -145,6 +145,24 @@ def test_heavy_units_are_balanced_by_load_and_by_bytes() -> None:
         assert sums.max() / sums.mean() < 1.25
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_is_joined_in_the_whole_is_joined_in_few_shards(strategy: str) -> None:
+    rng = random.Random(SEED)
+    texts = [f"{PREFIX}SELECT * {{ ?x e:q e:o{n % 100} ; e:r ?v FILTER (?v > {n}) }}" for n in range(2_000)]
+    snapshot = IndexWriter().apply(registrations(rng.sample(texts, len(texts))), covers=len(texts))
+    lines = [b'<http://e/x> <http://e/r> "5000"^^<http://www.w3.org/2001/XMLSchema#integer> .\n']
+    lines += [f"<http://e/x> <http://e/q> <http://e/o{n}> .\n".encode() for n in range(100)]
+    publications = [
+        random_publication(rng, 2_001)._replace(quads=b"".join(sorted([each, *lines[:1]]))) for each in lines
+    ]
+    partition = Partitioner(strategy, 8, publications).partition(snapshot)
+    with Matcher() as matcher:
+        whole = matcher.match(snapshot, publications).stats
+        ((_, matched),) = match_shards(matcher, Routing(), partition, publications)
+    assert matched.stats.matches == whole.matches == len(texts)
+    assert matched.stats.joins == whole.joins == 100
+
+
 def test_strangers_visit_the_few_shards_of_conditions_that_any_may_fulfil() -> None:
     rng = random.Random(SEED)
     texts = [f"{PREFIX}SELECT * {{ ?x e:p{n % 40} e:o{n} }}" for n in range(4_000)]
