@@ -51,7 +51,12 @@ def test_families_match_alike_and_bounds_hold_for_all_shards_together(strategy: 
     snapshot = IndexWriter().apply(registrations([random_query(rng) for _ in range(200)]), covers=200)
     publications = [random_publication(rng, 201 + number) for number in range(60)]
     with Matcher() as matcher:
-        for limits in (matcher.limits, AnswerLimits(publication=600), replace_pairs(matcher.limits, 7)):
+        for limits in (
+            matcher.limits,
+            AnswerLimits(publication=600),
+            AnswerLimits(publication=60),
+            replace_pairs(matcher.limits, 7),
+        ):
             matcher.limits = limits
             whole = [describe_all(piece) for piece in matcher.match_pieces(snapshot, publications)]
             for shards in SHARDS:
