@@ -16,16 +16,17 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "operators"))
 from wild_operators import WILD
 
 from tests.properties.partition import SHARDS, Shards, describe
-from tests.unit.partition.samples import PREFIX, random_publication, random_query, registrations
+from tests.unit.partition.samples import PREFIX, random_publication, random_query, random_segment, registrations
 from triplecast.errors import InputError
-from triplecast.index import IndexWriter
+from triplecast.index import IndexWriter, merge
 from triplecast.ingest import Document
+from triplecast.kernels.unfold import unfold
 from triplecast.match import Matcher
 from triplecast.model.match import AnswerLimits
 from triplecast.model.subscription import Subscription
 from triplecast.offline import match_documents
 from triplecast.operators.operator_set import operator_set
-from triplecast.partition import STRATEGIES, Partitioner, Routing, check_partition, match_shards, merging
+from triplecast.partition import STRATEGIES, Partitioner, Routing, check_partition, items, match_shards, merging
 from triplecast.partition.merging import Summaries
 from triplecast.partition.placing import balance
 from triplecast.registry.admission import admit_all
@@ -166,6 +167,22 @@ def test_what_is_joined_in_the_whole_is_joined_in_few_shards(strategy: str) -> N
         ((_, matched),) = match_shards(matcher, Routing(), partition, publications)
     assert matched.stats.matches == whole.matches == len(texts)
     assert matched.stats.joins == whole.joins == 100
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_segment_is_unfolded_once_for_all_shards(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def counted(index):
+        calls.append(index)
+        return unfold(index)
+
+    segment = random_segment(random.Random(SEED), 100)
+    for module in (items, merge):
+        monkeypatch.setattr(module, "unfold", counted)
+    cut = Partitioner(strategy, 8).cut(segment)
+    assert sum(len(part) for part in cut.parts if part is not None) == len(segment)
+    assert len(calls) == 1
 
 
 def test_strangers_visit_the_few_shards_of_conditions_that_any_may_fulfil() -> None:
