@@ -36,6 +36,7 @@ from triplecast.model.publication import Publication
 from triplecast.partition.containment import assign_by_containment, find_forest
 from triplecast.partition.items import file_items
 from triplecast.partition.merging import Summaries, assign_by_merging
+from triplecast.partition.placing import spread
 from triplecast.partition.routing import build_router
 
 ONE, MERGING = "one node", "merging"
@@ -93,7 +94,7 @@ class _Workload:
         self.sample, self.measured = publications[::2], publications[1::2]
 
     def contain(self, shards: int) -> Stage:
-        assigned = assign_by_containment(self.segment, self.filed, shards, self.closed)
+        assigned = assign_by_containment(self.segment, self.filed, self.spread(shards), self.closed)
         assert assigned.entries is not None
         return Stage(self.segment, self.filed, assigned, build_router(self.segment, assigned.entries))
 
@@ -108,13 +109,18 @@ class _Workload:
         assigned = assign_by_merging(
             self.segment,
             self.filed,
-            shards,
+            self.spread(shards),
             summaries.ranked(),
             lambda asked: match_members(self.segment, asked),
             (0.0, lower),
         )
         assert assigned.entries is not None
         return Stage(self.segment, self.filed, assigned, build_router(self.segment, assigned.entries))
+
+    def spread(self, shards: int) -> I32:
+        """By subscription the shard."""
+        _, member = match_members(self.segment, self.sample)
+        return spread(self.segment, self.filed, shards, np.bincount(member, minlength=self.segment.members))
 
     def roots(self) -> I32:
         """The members that contain others and are contained by none."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
-from triplecast.index.members import MemberArrays, Projection, join_items, offsets_of
+from triplecast.index.members import MemberArrays, Projection, Refused, join_items, offsets_of
 from triplecast.index.registrations import NO_REMOVALS, Removals
 from triplecast.index.segment import Segment, build_segments, index_members
 from triplecast.index.structures import Anchor, RarestKey
@@ -69,22 +69,33 @@ def merge_segments(
 ) -> Segment:
     """Rebuild segments of one entailment mode as one, without registrations in `gone`, from their arrays: no text is
     parsed again."""
+    lives = ((each, unfold(each.tables.index), ~np.isin(each.tables.registrations[:], gone)) for each in segments)
+    refused = [each for segment in segments for each in segment.refused]
+    ended = {*gone.tolist()} if refused else ()
+    return _join(lives, tuple(each for each in refused if each.registration not in ended), anchor or RarestKey())
+
+
+def take_members(segment: Segment, items: Items, members: NDArray[np.bool_], refused: bool) -> Segment:
+    """Some members of a segment, which is `unfold`ed to these items, as a segment, with what it refused or without."""
+    return _join([(segment, items, members)], segment.refused if refused else (), RarestKey())
+
+
+def _join(
+    parts: Iterable[tuple[Segment, Items, NDArray[np.bool_]]], refused: tuple[Refused, ...], anchor: Anchor
+) -> Segment:
+    """One segment of the chosen members of some, each with its items."""
     ids: dict[bytes, int] = {}
     projections: dict[Projection, int] = {}
-    ended = {*gone.tolist()}
     registrations, items, projection_of = [], [], []
     texts: dict[int, tuple[str, str]] = {}
     offset = 0
-    for segment in segments:
-        own = segment.tables.registrations[:]
-        lives = ~np.isin(own, gone)
+    for segment, unfolded, lives in parts:
         number = offset + np.cumsum(lives) - 1
-        unfolded = unfold(segment.tables.index)
         kept = keep_items(unfolded, lives[unfolded.subscription])
         items.append(kept._replace(subscription=number[kept.subscription], **translate(segment, kept, ids)))
         projection_of.append(_translate_answers(segment, projections)[segment.tables.index.answer_of[lives]])
         texts.update({int(number[old]): text for old, text in segment.texts.all().items() if lives[old]})
-        registrations.append(own[lives])
+        registrations.append(segment.tables.registrations[:][lives])
         offset += int(lives.sum())
     numbers, joined = np.concatenate(registrations), join_items(items)
     order = np.argsort(numbers, kind="stable")
@@ -97,9 +108,9 @@ def merge_segments(
         np.concatenate(projection_of)[order],
         tuple(projections),
         {int(rank[old]): text for old, text in texts.items()},
-        tuple(each for segment in segments for each in segment.refused if each.registration not in ended),
+        refused,
     )
-    return index_members(members, anchor or RarestKey(), segments[0].mode)
+    return index_members(members, anchor, segment.mode)
 
 
 def keep_items(items: Items, kept: NDArray[np.bool_]) -> Items:

@@ -19,6 +19,8 @@ SETS_LIMIT = (1 << 16) - 1
 """Sets of shards; keys of others lead to all."""
 _FILLED = 0.8
 _TAG = np.uint32(0xFFFF0000)
+_AT_ONCE = 8
+"""Triples whose slots are loaded before any is looked at."""
 
 
 class Directory(NamedTuple):
@@ -60,42 +62,53 @@ def _fill(terms: U64, masks: U8, number: I32, slots: U32) -> None:
 @njit
 def route_views(directory: Directory, views: Views, always: int) -> I64:
     """[V] the shards that each view has to visit: bit k for shard k, `always` among them."""
-    visits, most = np.empty(len(views.mode), np.int64), 0
-    for view in range(len(visits)):
-        most = max(most, views.offsets[view + 1] - views.offsets[view])
-    queued = np.empty(most * len(directory.masks), np.uint64)
-    _route(directory, views.offsets, views.triples, views.terms.hashes, always, queued, visits)
+    visits, everywhere = np.empty(len(views.mode), np.int64), np.int64(always)
+    for leads in directory.sets:
+        everywhere |= leads
+    queued = np.empty(_AT_ONCE * len(directory.masks), np.uint64)
+    _route(directory, views.offsets, views.triples, views.terms.hashes, (always, everywhere), queued, visits)
     return visits
 
 
 @borrowing
 def _route(
-    directory: Directory, offsets: I64, triples: I32, hashes: U64, always: int, queued: U64, visits: I64
+    directory: Directory,
+    offsets: I64,
+    triples: I32,
+    hashes: U64,
+    always_everywhere: tuple[int, np.int64],
+    queued: U64,
+    visits: I64,
 ) -> None:
     slots, sets, masks = directory.slots, directory.sets, directory.masks
+    always, everywhere = always_everywhere
     nothing = np.uint64(0)
     for view in range(len(visits)):
         found = np.int64(always)
-        lookups = 0
-        for triple in range(offsets[view], offsets[view + 1]):
-            subject, predicate, end = hashes[triples[triple, 0]], hashes[triples[triple, 1]], hashes[triples[triple, 2]]
-            for mask in masks:
-                hashed = _hash_key(
-                    subject if mask & 1 else nothing,
-                    predicate if mask & 2 else nothing,
-                    end if mask & 4 else nothing,
-                    mask,
-                )
-                prefetch(slots, _find_first(hashed, len(slots)))
-                queued[lookups] = hashed
-                lookups += 1
-        for lookup in range(lookups):
-            slot = _find_first(queued[lookup], len(slots))
-            tag = np.uint32(queued[lookup]) & _TAG
-            while slots[slot] != 0:
-                if slots[slot] & _TAG == tag:
-                    found |= sets[np.int64(slots[slot] & ~_TAG) - 1]
-                slot = slot + 1 if slot + 1 < len(slots) else 0
+        next_triple, end_triple = offsets[view], offsets[view + 1]
+        while next_triple < end_triple and found != everywhere:
+            lookups = 0
+            for triple in range(next_triple, min(next_triple + _AT_ONCE, end_triple)):
+                subject, predicate = hashes[triples[triple, 0]], hashes[triples[triple, 1]]
+                end = hashes[triples[triple, 2]]
+                for mask in masks:
+                    hashed = _hash_key(
+                        subject if mask & 1 else nothing,
+                        predicate if mask & 2 else nothing,
+                        end if mask & 4 else nothing,
+                        mask,
+                    )
+                    prefetch(slots, _find_first(hashed, len(slots)))
+                    queued[lookups] = hashed
+                    lookups += 1
+            next_triple += _AT_ONCE
+            for lookup in range(lookups):
+                slot = _find_first(queued[lookup], len(slots))
+                tag = np.uint32(queued[lookup]) & _TAG
+                while slots[slot] != 0:
+                    if slots[slot] & _TAG == tag:
+                        found |= sets[np.int64(slots[slot] & ~_TAG) - 1]
+                    slot = slot + 1 if slot + 1 < len(slots) else 0
         visits[view] = found
 
 

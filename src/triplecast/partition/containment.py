@@ -25,15 +25,7 @@ from triplecast.kernels.layout import (
     STRUCTURE_SHAPE,
     U8,
 )
-from triplecast.partition.items import (
-    Assignment,
-    FiledItems,
-    RoutedItems,
-    find_synthetic,
-    join_leads,
-    place_subscriptions,
-)
-from triplecast.partition.placing import mix
+from triplecast.partition.items import Assignment, FiledItems, RoutedItems, find_synthetic, join_leads
 
 
 class Forest(NamedTuple):
@@ -80,26 +72,14 @@ def _find_roots(container: I32) -> I32:
     return least[to]
 
 
-def assign_by_containment(segment: Segment, filed: FiledItems, shards: int, closed: U8 | None = None) -> Assignment:
-    """Spread each tree over shards in turn, from a shard by its root's hash. `closed`: as `find_forest` takes it."""
+def assign_by_containment(segment: Segment, filed: FiledItems, shard: I32, closed: U8 | None = None) -> Assignment:
+    """Lead from the root of each tree to the shards that it is spread over. `shard`: of each subscription; `closed` as
+    `find_forest` takes it."""
     root = find_forest(segment, filed, closed).root
     roots, inverse = np.unique(root, return_inverse=True)
     tree: I32 = inverse.reshape(-1).astype(np.int32)
-    shard = place_subscriptions(filed, deal(segment, filed, tree, shards))
     chosen = np.zeros(len(root), np.bool_)
     chosen[roots] = True
     items = keep_items(filed.items, chosen)._replace(subscription=np.arange(len(roots), dtype=np.int32))
     leads = join_leads(tree, shard[filed.subscription], len(roots))
     return Assignment(shard, RoutedItems(items, leads, False), tree)
-
-
-def deal(segment: Segment, filed: FiledItems, group: I32, shards: int) -> I32:
-    """[M] the shard of each item, if each group is dealt in turn, from a shard by hash."""
-    order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    sizes = np.diff(np.append(starts, len(order)))
-    leader = segment.tables.registrations[filed.items.subscription[order[starts]]]
-    turn = np.arange(len(order)) - np.repeat(starts, sizes) + np.repeat(mix(leader) % shards, sizes)
-    shard = np.empty(len(order), np.int32)
-    shard[order] = turn % shards
-    return shard

@@ -21,14 +21,24 @@ from triplecast.partition.routing import Routing
 from triplecast.partition.shards import Partition
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
 
+NEARLY_ALL = 0.9
+"""Of a batch: a shard that more have to visit is visited by all, which takes less than to sort them out."""
+
 
 def views_of(scanned: Views, places: I64) -> Views:
     """The views of some publications of a batch, numbered anew."""
+    if _are_first(places) and places[-1] >= scanned.publication[-1:].max(initial=-1):
+        return scanned
     visiting = np.zeros(max(places[-1:].max(initial=-1), scanned.publication[-1:].max(initial=-1)) + 1, np.bool_)
     visiting[places] = True
     rows = np.flatnonzero(visiting[scanned.publication])
     views = scanned if len(rows) == len(scanned.publication) else take_views(scanned, rows)
     return views._replace(publication=np.searchsorted(places, views.publication).astype(np.int32))
+
+
+def _are_first(places: I64) -> bool:
+    """Whether ascending places are the first so many of a batch."""
+    return bool(len(places) and places[-1] == len(places) - 1)
 
 
 class ShardMatches(NamedTuple):
@@ -54,6 +64,8 @@ def match_shards(
         upto, found = len(publications), []
         for shard, snapshot in enumerate(partition.shards):
             places = first + np.flatnonzero(visits[first:upto] >> shard & 1)
+            if len(places) > NEARLY_ALL * (upto - first):
+                places = np.arange(first, upto)
             if len(places):
                 some = [publications[place] for place in places.tolist()]
                 pieces = matcher.match_pieces(snapshot, some, taxonomies, views_of(scanned, places))
@@ -76,7 +88,10 @@ def join_shards(
     positions = np.array([each.position for each in publications], np.int64)
     parts, undecided, waiting, stats = [], [], [], MatchStats()
     for places, matched in found:
-        parts.append(matched.rows._replace(publication=places[matched.publication].astype(np.int32)))
+        mine = matched.rows
+        if not _are_first(places):
+            mine = mine._replace(publication=places.astype(np.int32)[mine.publication])
+        parts.append(mine)
         for pair in matched.undecided:
             moved = replace(pair, publication=int(places[pair.publication]))
             if moved.reason == NO_ROOM:

@@ -22,8 +22,7 @@ from triplecast.index.merge import keep_items
 from triplecast.kernels.build import Items
 from triplecast.kernels.layout import I32, STRUCTURE_KEYS, STRUCTURE_PLAIN
 from triplecast.model.publication import Position, Publication
-from triplecast.partition.containment import deal
-from triplecast.partition.items import Assignment, FiledItems, RoutedItems, join_leads, place_subscriptions
+from triplecast.partition.items import Assignment, FiledItems, RoutedItems, join_leads
 
 UPPER, LOWER = 0.5, 0.1
 """Entries for each item: an index stage with more than `UPPER` is merged until it has `LOWER`, or nothing is shared."""
@@ -95,21 +94,21 @@ class Summaries:
 def assign_by_merging(
     segment: Segment,
     filed: FiledItems,
-    shards: int,
+    shard: I32,
     summaries: Sequence[Publication],
     find: Callable[[Sequence[Publication]], tuple[I32, I32]],
     thresholds: tuple[float, float] = (UPPER, LOWER),
 ) -> Assignment:
-    """Merge what summaries match together, then what nothing matched, and spread the members of each merger over the
-    shards. `find`: pairs of publications and members of the segment that match. `thresholds`: as `UPPER` and
-    `LOWER`."""
+    """Merge what summaries match together, then what nothing matched, and lead from each merger to the shards of its
+    members. `shard`: of each subscription; `find`: pairs of publications and members of the segment that match;
+    `thresholds`: as `UPPER` and `LOWER`."""
     merger = _Mergers(segment, filed, thresholds[1])
     if merger.entries > max(LEAST, thresholds[0] * len(filed.structure)):
         publication, member = find(summaries)
         for number in range(len(summaries)):
             merger.merge(np.isin(filed.items.subscription, member[publication == number]))
         merger.merge(np.ones(len(filed.structure), np.bool_))
-    return merger.assign(shards)
+    return merger.assign(shard)
 
 
 class _Mergers:
@@ -177,13 +176,12 @@ class _Mergers:
             shared = keys if shared is None else shared & keys
         return np.array(sorted(shared or ()), np.int32)
 
-    def assign(self, shards: int) -> Assignment:
-        segment, filed = self._segment, self._filed
+    def assign(self, shard: I32) -> Assignment:
+        filed = self._filed
         single = np.flatnonzero(self._merger < 0).astype(np.int32)
         number = self._merger + len(single)
         number[single] = np.arange(len(single), dtype=np.int32)
         entry = number[self.entry_of]
-        shard = place_subscriptions(filed, deal(segment, filed, entry, shards))
         chosen = np.zeros(len(filed.structure), np.bool_)
         chosen[self._first[single]] = True
         items = join_items([keep_items(filed.items, chosen), self._items()])

@@ -1,4 +1,4 @@
-"""The strategies `anchor` and `hash`: subscriptions in chunks, whose shards are chosen by load and bytes or by hash."""
+"""Where subscriptions are: in pieces of what belongs together, whose shards are chosen by load and bytes."""
 
 from __future__ import annotations
 
@@ -10,34 +10,27 @@ from triplecast.kernels.layout import F64, I32, I64
 from triplecast.partition.items import Assignment, FiledItems, RoutedItems, chunk_items, join_leads, place_subscriptions
 
 CHUNK = 4
-"""Items of one structure that stay together."""
-PIECES = 16
-"""An anchor with more than one in so many of a mean shard's load or bytes is cut into pieces of at most that."""
+"""Items of one structure that stay together where no load is known."""
+PIECES = 8
+"""What belongs together is cut into pieces of at most one in so many of a mean shard's load and bytes."""
 ONE_BY_ONE = 256
 """Heaviest units, for each shard, that go to the lightest shard one by one; the rest is dealt in rounds."""
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def mix(numbers: I64) -> I64:
-    """Spread numbers (splitmix64), the same everywhere: 62 bits of each."""
-    mixed = numbers.astype(np.uint64) * _GOLDEN
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(2)).astype(np.int64)
-
-
-def assign_by_hash(segment: Segment, filed: FiledItems, shards: int) -> Assignment:
-    """Spread the structures, the chunks of large ones in turn. Every publication visits every shard."""
-    first = filed.first_item[filed.structure]
-    chunk = chunk_items(filed.structure, CHUNK)
-    leader = segment.tables.registrations[filed.items.subscription[first]]
-    shard_of_item = (mix(leader) % shards + chunk - chunk[first]) % shards
-    return Assignment(place_subscriptions(filed, shard_of_item.astype(np.int32)), None)
+def spread(segment: Segment, filed: FiledItems, shards: int, matched: I64) -> I32:
+    """[subscriptions] the shard of each, if those of one structure stay together, which are joined and written once
+    then. `matched`: by member, how many publications of a sample it matches."""
+    load, weight = _weigh(filed, matched)
+    unit_of = _cut(filed.structure, filed.structure, load, weight, shards)
+    if not load.any():
+        unit_of = chunk_items(unit_of, CHUNK)
+    shard_of_unit = balance(_sums(unit_of, load), _sums(unit_of, weight), shards, _start(segment))
+    return place_subscriptions(filed, shard_of_unit[unit_of])
 
 
 def assign_by_anchor(segment: Segment, filed: FiledItems, shards: int, matched: I64) -> Assignment:
     """Keep what has one anchor together, and cut heavy anchors. The entries are the anchors, one key each: the
-    directory. `matched`: by member, how many publications of a sample it matches.
+    directory. `matched` as `spread` takes it.
 
     Anchors without a constant subject or object are there in publications of all kinds, so they count as one, and are
     in as few shards as hold them."""
@@ -46,19 +39,37 @@ def assign_by_anchor(segment: Segment, filed: FiledItems, shards: int, matched: 
     terms = segment.tables.index.key_terms[anchors]
     common = (terms[:, 0] < 0) & (terms[:, 2] < 0)
     group = np.where(common, np.int32(0), np.arange(1, len(anchors) + 1, dtype=np.int32))[of_item]
-    load, weight = _share(matched[filed.items.subscription].astype(np.float64)), _share(np.ones(len(of_item)))
-    heaviest = np.maximum(_sums(group, load), _sums(group, weight))
-    pieces = np.ceil(heaviest * shards * PIECES)
-    size = np.ceil(np.bincount(group) / np.maximum(pieces, 1)).astype(np.int64)
-    order = np.lexsort((of_item, group))
-    unit_of = np.empty(len(order), np.int32)
-    unit_of[order] = chunk_items(group[order], np.maximum(size, 1)[group[order]])
-    start = int(mix(segment.tables.registrations[:1])[0]) if segment.members else 0
+    load, weight = _weigh(filed, matched)
+    unit_of = _cut(group, of_item, load, weight, shards)
     packed = int(unit_of[group == 0].max(initial=-1)) + 1
-    shard_of_unit = balance(_sums(unit_of, load), _sums(unit_of, weight), shards, start, packed)
+    shard_of_unit = balance(_sums(unit_of, load), _sums(unit_of, weight), shards, _start(segment), packed)
     shard = place_subscriptions(filed, shard_of_unit[unit_of])
     leads = join_leads(of_item, shard[filed.subscription], len(anchors))
     return Assignment(shard, RoutedItems(_as_items(segment, anchors), leads, True))
+
+
+def _cut(group: I32, within: I32, load: F64, weight: F64, shards: int) -> I32:
+    """[M] the piece of its group that each item is in; neighbours in one are those that are so `within` it."""
+    heaviest = np.maximum(_sums(group, load), _sums(group, weight))
+    pieces = np.maximum(1, np.ceil(heaviest * shards * PIECES))
+    size = np.maximum(1, np.ceil(np.bincount(group) / pieces)).astype(np.int64)
+    order = np.lexsort((within, group))
+    unit_of = np.empty(len(order), np.int32)
+    unit_of[order] = chunk_items(group[order], size[group[order]])
+    return unit_of
+
+
+def _weigh(filed: FiledItems, matched: I64) -> tuple[F64, F64]:
+    """[M] the shares of each item in load and bytes."""
+    return _share(matched[filed.items.subscription].astype(np.float64)), _share(np.ones(len(filed.structure)))
+
+
+def _start(segment: Segment) -> int:
+    """Of which shard a segment's first unit is, so that small segments do not meet in one (splitmix64)."""
+    mixed = (int(segment.tables.registrations[0]) * 0x9E3779B97F4A7C15) % 2**64 if segment.members else 0
+    mixed = ((mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9) % 2**64
+    mixed = ((mixed ^ mixed >> 27) * 0x94D049BB133111EB) % 2**64
+    return (mixed ^ mixed >> 31) >> 2
 
 
 def balance(load: F64, weight: F64, shards: int, start: int = 0, packed: int = 0) -> I32:

@@ -11,13 +11,14 @@ import numpy as np
 
 from triplecast.errors import InputError
 from triplecast.index import Segment, Snapshot
-from triplecast.index.merge import merge_segments
+from triplecast.index.merge import take_members
+from triplecast.kernels.build import Items
 from triplecast.kernels.layout import I32, I64
 from triplecast.model.publication import Publication
 from triplecast.partition.containment import assign_by_containment
 from triplecast.partition.items import Assignment, FiledItems, file_items, mark_shards
 from triplecast.partition.merging import Summaries, assign_by_merging
-from triplecast.partition.placing import assign_by_anchor, assign_by_hash
+from triplecast.partition.placing import assign_by_anchor, spread
 from triplecast.partition.routing import Router, Routing, build_router
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
 
@@ -88,22 +89,21 @@ class Partitioner:
         assigned = self._assign(segment, filed, np.bincount(member, minlength=segment.members))
         of_member = assigned.shard[filed.of_member]
         router = None if assigned.entries is None else build_router(segment, assigned.entries)
-        parts = tuple(_take(segment, of_member, shard) for shard in range(self.shards))
+        parts = tuple(_take(segment, filed.items, of_member, shard) for shard in range(self.shards))
         return SegmentCut(router, parts, np.bincount(of_member[member], minlength=self.shards))
 
     def _assign(self, segment: Segment, filed: FiledItems, matched: I64) -> Assignment:
+        if self.strategy == "anchor":
+            return assign_by_anchor(segment, filed, self.shards, matched)
+        shard = spread(segment, filed, self.shards, matched)
         match self.strategy:
             case "hash":
-                return assign_by_hash(segment, filed, self.shards)
-            case "anchor":
-                return assign_by_anchor(segment, filed, self.shards, matched)
+                return Assignment(shard, None)
             case "containment":
-                return assign_by_containment(segment, filed, self.shards)
+                return assign_by_containment(segment, filed, shard)
             case _:
                 summaries = self._summarise(segment)
-                return assign_by_merging(
-                    segment, filed, self.shards, summaries, lambda asked: self._find(segment, asked)
-                )
+                return assign_by_merging(segment, filed, shard, summaries, lambda asked: self._find(segment, asked))
 
     def _find(self, segment: Segment, publications: Sequence[Publication]) -> tuple[I32, I32]:
         return self._routing.find(segment, publications, self._taxonomies)
@@ -134,15 +134,10 @@ def join_cuts(cuts: Sequence[SegmentCut], snapshot: Snapshot, shards: int) -> Pa
     )
 
 
-def _take(segment: Segment, of_member: I32, shard: int) -> Segment | None:
+def _take(segment: Segment, items: Items, of_member: I32, shard: int) -> Segment | None:
     """The subscriptions of one shard; those that are refused, which have no members, are the first's."""
-    registrations = segment.tables.registrations[:]
-    others = np.unique(registrations[of_member != shard])
-    refused = np.array([each.registration for each in segment.refused], np.int64)
-    if shard:
-        others = np.union1d(others, refused)
-    elif len(refused) and not len(registrations):
+    refused = bool(segment.refused) and not shard
+    if refused and not segment.members:
         return segment
-    if not (of_member == shard).any() and (shard or not len(refused)):
-        return None
-    return merge_segments([segment], others)
+    members = of_member == shard
+    return take_members(segment, items, members, refused) if refused or members.any() else None

@@ -16,16 +16,17 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "operators"))
 from wild_operators import WILD
 
 from tests.properties.partition import SHARDS, Shards, describe
-from tests.unit.partition.samples import PREFIX, random_publication, random_query, registrations
+from tests.unit.partition.samples import PREFIX, random_publication, random_query, random_segment, registrations
 from triplecast.errors import InputError
-from triplecast.index import IndexWriter
+from triplecast.index import IndexWriter, merge
 from triplecast.ingest import Document
+from triplecast.kernels.unfold import unfold
 from triplecast.match import Matcher
 from triplecast.model.match import AnswerLimits
 from triplecast.model.subscription import Subscription
 from triplecast.offline import match_documents
 from triplecast.operators.operator_set import operator_set
-from triplecast.partition import STRATEGIES, Partitioner, Routing, check_partition, match_shards, merging
+from triplecast.partition import STRATEGIES, Partitioner, Routing, check_partition, items, match_shards, merging
 from triplecast.partition.merging import Summaries
 from triplecast.partition.placing import balance
 from triplecast.registry.admission import admit_all
@@ -51,7 +52,12 @@ def test_families_match_alike_and_bounds_hold_for_all_shards_together(strategy: 
     snapshot = IndexWriter().apply(registrations([random_query(rng) for _ in range(200)]), covers=200)
     publications = [random_publication(rng, 201 + number) for number in range(60)]
     with Matcher() as matcher:
-        for limits in (matcher.limits, AnswerLimits(publication=600), replace_pairs(matcher.limits, 7)):
+        for limits in (
+            matcher.limits,
+            AnswerLimits(publication=600),
+            AnswerLimits(publication=60),
+            replace_pairs(matcher.limits, 7),
+        ):
             matcher.limits = limits
             whole = [describe_all(piece) for piece in matcher.match_pieces(snapshot, publications)]
             for shards in SHARDS:
@@ -143,6 +149,40 @@ def test_heavy_units_are_balanced_by_load_and_by_bytes() -> None:
     for amounts in (load, weight):
         sums = np.bincount(shard, amounts, 8)
         assert sums.max() / sums.mean() < 1.25
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_is_joined_in_the_whole_is_joined_in_few_shards(strategy: str) -> None:
+    rng = random.Random(SEED)
+    texts = [f"{PREFIX}SELECT * {{ ?x e:q e:o{n % 100} ; e:r ?v FILTER (?v > {n}) }}" for n in range(2_000)]
+    snapshot = IndexWriter().apply(registrations(rng.sample(texts, len(texts))), covers=len(texts))
+    lines = [b'<http://e/x> <http://e/r> "5000"^^<http://www.w3.org/2001/XMLSchema#integer> .\n']
+    lines += [f"<http://e/x> <http://e/q> <http://e/o{n}> .\n".encode() for n in range(100)]
+    publications = [
+        random_publication(rng, 2_001)._replace(quads=b"".join(sorted([each, *lines[:1]]))) for each in lines
+    ]
+    partition = Partitioner(strategy, 8, publications).partition(snapshot)
+    with Matcher() as matcher:
+        whole = matcher.match(snapshot, publications).stats
+        ((_, matched),) = match_shards(matcher, Routing(), partition, publications)
+    assert matched.stats.matches == whole.matches == len(texts)
+    assert matched.stats.joins == whole.joins == 100
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_segment_is_unfolded_once_for_all_shards(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def counted(index):
+        calls.append(index)
+        return unfold(index)
+
+    segment = random_segment(random.Random(SEED), 100)
+    for module in (items, merge):
+        monkeypatch.setattr(module, "unfold", counted)
+    cut = Partitioner(strategy, 8).cut(segment)
+    assert sum(len(part) for part in cut.parts if part is not None) == len(segment)
+    assert len(calls) == 1
 
 
 def test_strangers_visit_the_few_shards_of_conditions_that_any_may_fulfil() -> None:
