@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         for outcome in publish(arguments, documents):
             said.add_counts(*outcome) if isinstance(outcome, tuple) else said.add_reject(outcome)
         return said.end()
-    instead = "it is a run: move the files into its inbox; or a server: put them to its /documents"
+    instead = "it is a run: move the files into its inbox; or a server: name that, by --url"
     with open_engine(arguments.folder, arguments.schedule, instead) as engine:
         if made:
             say(f"{arguments.folder} held no journal: a new one is made there")

@@ -263,7 +263,7 @@ def _project(
 
 
 def _refuse_ungrouped(translation: Translation, token: Token, variable: Variable) -> None:
-    message = f"?{variable.name} is neither a key of GROUP BY nor in an aggregate, so it has no one value for a group"
+    message = f"?{variable.name} is neither a key of GROUP BY nor inside an aggregate, so it has no value for a group"
     raise translation.fault(token, message, (f"?{variable.name} in GROUP BY", f"SAMPLE(?{variable.name})"))
 
 

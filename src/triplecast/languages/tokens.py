@@ -290,7 +290,7 @@ def read_tokens(
         if kind in _OPENING:
             depth += 1
             if depth > MAX_NESTING:
-                raise source.refusal(start, "nesting", f"brackets nest more than {MAX_NESTING} deep", "flatten it")
+                raise source.refusal(start, "nesting", f"brackets nested more than {MAX_NESTING} deep", "flatten it")
         elif kind in _CLOSING:
             depth -= 1
         if number > MAX_TOKENS:

@@ -302,7 +302,7 @@ def _why_broad(plan: Plan, empty: bool) -> str:
     if plan.cost is not Cost.BROAD:
         return ""
     if empty:
-        return "it has a result where a publication holds nothing that it asks for (HAVING (COUNT(*) > 0) fixes that)"
+        return "it has a result if a publication holds nothing of what it asks for (HAVING (COUNT(*) > 0) fixes that)"
     if needs_nothing(plan):
         return "no triple has to be there for it to match"
     which = "one of its alternatives" if len(plan.branches) > 1 else "it"

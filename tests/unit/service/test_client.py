@@ -23,7 +23,7 @@ pytest.importorskip("fastapi", reason="the extra `service` is not installed")
 from tests.properties.replicas import Parts
 from tests.unit.service.served import served
 from triplecast import EgressFailed, Engine, HistoryPruned, InputError, ServiceRefused
-from triplecast.client import AsyncClient, Client, connection
+from triplecast.client import AsyncClient, Client, calls, connection
 from triplecast.client.events import EventReader
 from triplecast.client.log_client import LogClient
 
@@ -46,6 +46,25 @@ def publish(engine: Engine, number: int) -> None:
 def engine(tmp_path: Path) -> Iterator[Engine]:
     with Engine.open(tmp_path / "folder") as engine:
         yield engine
+
+
+def test_both_clients_explain_preview_and_ask_what_has_no_method(engine: Engine) -> None:
+    ticket = engine.subscribe(TITLES, id="titles").ticket
+    publish(engine, 1)
+    data, graph = document(2)
+
+    async def in_loop(url: str) -> list[object]:
+        async with AsyncClient(url) as client:
+            explained = await client.explain(data, "titles", ticket, media_type=NT, graph=graph)
+            return [explained, await client.preview(TITLES, last=5), (await client.ask(calls.sources("GET"))).json()]
+
+    with served(engine) as url, Client(url) as client:
+        explained = client.explain(data, "titles", ticket, media_type=NT, graph=graph)
+        found = [explained, client.preview(TITLES, last=5), client.ask(calls.sources("GET")).json()]
+        assert asyncio.run(in_loop(url)) == found
+    assert [(each["publication"], each["matched"]) for each in explained] == [(graph, True)]
+    assert found[1]["matches"] == 1  # type: ignore[call-overload]
+    assert found[2] == {"sources": []}
 
 
 def test_it_does_what_an_engine_does(engine: Engine) -> None:

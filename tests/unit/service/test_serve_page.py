@@ -49,5 +49,5 @@ def test_a_folder_that_is_served_takes_commands(
     assert main(["subscriptions", folder]) == 0
     assert "road.rq" in capsys.readouterr().out
     assert main(["publish", folder, str(ROOT / "examples/inbox/news/courier.atom")]) == 2
-    assert "/documents" in capsys.readouterr().err
+    assert "or a server: name that, by --url" in capsys.readouterr().err
     assert main(["unsubscribe", folder, "road.rq"]) == 0
