@@ -215,11 +215,12 @@ def test_what_is_behind_a_transaction_of_another_is_not_repeated(
     monkeypatch.setattr(relay, "_LEFT_OPEN_SECONDS", 0.2)
     said = list[str]()
     with Journal.open(tmp_path) as journal, closing(Relay(kafka, group_of(tmp_path), journal, said.append)) as relayed:
-        assert not relayed.look()
+        for _ in range(3):  # the first may find the client's last transaction not ended yet
+            assert not relayed.look()
         other.abort_transaction(30)
         while relayed.is_behind():
             relayed.look()
-    assert "a transaction is open there" in said[0]
+    assert f"what is to be sent to {topic} waits for it" in said[0]
     check_each_once(broker, topic, tmp_path)
 
 
