@@ -114,11 +114,15 @@ class Matcher:
         while first < len(publications) or not first:
             part = publications[first : first + self._at_once]
             views = None if scanned is None else renumber(views_between(scanned, first, first + len(part)), first)
-            matched = self._resolve_batch(self._find(snapshot, part, taxonomies, views), taxonomies)
+            batch = self._find(snapshot, part, taxonomies, views)
+            matched = self._resolve_batch(batch, taxonomies)
             done = matched.stats.publications
-            self._at_once = done * 7 // 8 + 1 if done < len(part) else max(self._at_once, 2 * done)
+            if done < len(part):
+                self._at_once = done * 7 // 8 + 1
+            elif batch.has_room_for_as_many:
+                self._at_once = max(self._at_once, 2 * done)
             yield part[:done], matched
-            del matched  # before the next piece is made
+            del batch, matched  # before the next piece is made
             first += done
             if not publications:
                 return

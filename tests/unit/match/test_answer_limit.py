@@ -23,6 +23,7 @@ from triplecast.index import IndexWriter, Snapshot, build_segment
 from triplecast.index.merge import merge_segments
 from triplecast.match import Matcher
 from triplecast.match.answer_limit import NO_ROOM, NO_ROOM_TO_WAIT, AnswerLimit
+from triplecast.match.members import BatchMatches
 from triplecast.model.match import ANSWER_LIMITS, PAIR_BYTES, TOO_LONG, AnswerLimits, MatchRows
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -143,6 +144,18 @@ def test_pieces_hold_no_more_than_the_limit_together(pattern: str) -> None:
     assert max(len(matched.bindings) for _, matched in found) <= 10 * alone + 1
     assert len(found) <= 12
     assert sum(matched.stats.combined for _, matched in found) in (0, *range(1_600, 1_600 + len(found)))
+
+
+def test_only_the_first_of_equal_pieces_is_found_to_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = snapshot_of([build_segment(registrations(*["SELECT * { ?s e:p ?o }"] * 10))])
+    publications = [publication(f"e:s e:p {number}") for number in range(600)]
+    cut = []
+    shorten = BatchMatches.shorten
+    monkeypatch.setattr(BatchMatches, "shorten", lambda batch, upto: (cut.append(upto), shorten(batch, upto)))
+    with Matcher(InProcess(), limits=ANSWER_LIMITS._replace(pairs=1_000)) as matcher:
+        pieces = [len(of) for of, _ in matcher.match_pieces(snapshot, publications)]
+    assert sum(pieces) == 600
+    assert cut == pieces[:1]
 
 
 @pytest.mark.parametrize("limit", [ANSWER_LIMITS.publication, 1_000])
