@@ -145,11 +145,9 @@ class AnswerLimit:
 
 def _most_of_one(part: MatchRows) -> int:
     """No fewer bytes than the rows of any one publication say, which follow one another."""
-    if not len(part.publication):
-        return 0
     ends = np.flatnonzero(part.publication[1:] != part.publication[:-1])
     most = np.diff(ends, prepend=-1, append=len(part.publication) - 1).max()
-    return int(most) * int(np.diff(part.offsets).max())
+    return int(most) * int(np.diff(part.offsets).max(initial=0))
 
 
 def only_rows(part: MatchRows, kept: NDArray[np.bool_]) -> MatchRows:

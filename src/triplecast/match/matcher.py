@@ -119,7 +119,7 @@ class Matcher:
             done = matched.stats.publications
             if done < len(part):
                 self._at_once = done * 7 // 8 + 1
-            elif batch.has_room_for_as_many:
+            elif 2 * batch.pairs <= self.limits.pairs and 2 * batch.bytes <= self.limits.publication:
                 self._at_once = max(self._at_once, 2 * done)
             yield part[:done], matched
             del batch, matched  # before the next piece is made

@@ -132,11 +132,6 @@ class BatchMatches:
         added = self.limit.is_empty and self.open_limit.is_empty
         return added and not (self.undecided or len(self.open)) and self.bytes <= self.limits.publication
 
-    @property
-    def has_room_for_as_many(self) -> bool:
-        """Whether twice the publications would have fitted."""
-        return 2 * self.pairs <= self.limits.pairs and 2 * self.bytes <= self.limits.publication
-
     def all_stats(self, matches: int) -> MatchStats:
         """Of the publications before `upto`, which have so many matches."""
         keys, touched, joins = self._work
