@@ -9,7 +9,7 @@ import pytest
 
 from tests.house.pages import BESIDE, PAGES, ROOT, blocks_of, prose_of
 
-WORDS = 43_100
+WORDS = 43_260
 WIDTH = 120
 NAMES = [page.relative_to(ROOT).as_posix() for page in (*PAGES, *BESIDE)]
 _LINK = re.compile(r"\]\(([^()\s]+(?:\([^()]*\))?[^()\s]*)\)")

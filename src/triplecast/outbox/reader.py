@@ -98,8 +98,7 @@ class OutboxReader(OutboxFile):
         where `definitions` are given.
 
         Raises `StorageFault` at the first that is damaged or missing, `InputError` for numbers that cannot be and for a
-        cursor of an earlier epoch, or a place beyond the last.
-        """
+        cursor of an earlier epoch, or a place beyond the last."""
         operators = definitions.operators if definitions else NO_OPERATORS
         selected = self._selected(since, limit, subscription, owner)
         return chain.from_iterable(made(rows, _defined(definitions, rows.numbers), operators) for rows in selected)
