@@ -96,6 +96,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _preview_there(arguments: argparse.Namespace, subscription: Subscription) -> int:
     from triplecast.cli.remote import preview
 
+    names = ("dataset", "split", "taxonomy", "operators")
+    if any(getattr(arguments, name) for name in names):
+        raise InputError("a service counts what it has published", f"leave out --{', --'.join(names)}")
     row, lines = preview(arguments, subscription)
     summary = {"subscription": subscription.name} | row | {"matches_per_1000": _per_1000(row)}
     if arguments.json:

@@ -26,7 +26,8 @@ class RemoteSources:
 
     def add(self, wanted: Sequence[NewSource], _: int) -> list[tuple[str, bool]]:
         """Those of an outline in one request, which has all their folders."""
-        if any(each.split or each.identity != "guid" for each in wanted) or len(wanted) == 1:
+        is_one = len(wanted) == 1 and len(wanted[0].folders) < 2
+        if is_one or any(each.split or each.identity != "guid" for each in wanted):
             folders = ({"folder": next(iter(each.folders), ()), "folders": None} for each in wanted)
             rows = [self._ask("POST", **asdict(each) | of) for each, of in zip(wanted, folders, strict=True)]
         else:

@@ -86,8 +86,8 @@ class Client:
         return self.ask(calls.preview(text, last, options))
 
     def explain(self, data: bytes | str, id: str, ticket: str | None = None, **named: str | None) -> list[Row]:
-        """Why each publication of a document matches a subscription, or where it fails, as JSON has it; `named`: by
-        ``media_type``, ``graph``."""
+        """Why publications of a document match a subscription, or where all fail, the first ones, as JSON has it;
+        `named`: by ``media_type``, ``graph``."""
         return self.ask(calls.explain(data, id, ticket, **named))
 
     def query(self, text: str) -> RemoteAnswer:

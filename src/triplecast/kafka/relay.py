@@ -142,10 +142,10 @@ class Relay:
         if is_fenced and time.time() - self._began < timeout:  # else brokers did it, while this process was stopped
             problem = f"another run of this folder, or of a copy, sends to {self._topic}: {describe(error)}"
             raise PipelineFailed(problem, "end one of them; a copy needs a group.id of its own") from error
-        if not found.fatal():
+        if found is not None and not found.fatal():
             refuse_lasting(found, self._topic)
         if not self._failing:
-            self._report(f"Kafka: {found.str()}; what is to be sent to {self._topic} waits for it")
+            self._report(f"Kafka: {describe(error)}; what is to be sent to {self._topic} waits for it")
         self._failing = True
 
     def _open(self) -> None:

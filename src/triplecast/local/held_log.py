@@ -126,7 +126,10 @@ class HeldLog:
 
     def _read_notifications(self) -> None:
         """Raises `LogGap` where some were pruned that were not read, or the outbox is another one."""
-        last = self._outbox.state.sequence
+        state = self._outbox.state
+        if state.epoch != self._epoch:
+            raise LogGap
+        last = state.sequence
         for each in self._outbox.notifications(self._seen, owner=self._owner):
             self._coming.setdefault(each.position, []).append(_told(each, self._owner))
             last = max(last, each.sequence)

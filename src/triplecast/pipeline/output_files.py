@@ -114,7 +114,7 @@ class OutputFiles:
             raise InputError(f"the output {where} has the notifications of another outbox", _ANEW)
         if run not in ("", *known) or any(int(match[2]) > self._planned for match in found):
             problem = "this is an older copy of the folder that puts files there, or a copy of it runs"
-            raise StorageFault(where, problem, f"end one, go on with the newest copy, or {_ANEW}")
+            raise StorageFault(where, problem, f"end one and delete {_MARK} there, or {_ANEW}")
         self._note(self._reached, self._planned, run)
         self._store.write(_MARK, f"{self._own} {self._run}".encode())
 

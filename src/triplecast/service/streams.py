@@ -171,13 +171,8 @@ class Streams:
         for _ in range(min(len(self._ready), STREAMS_AT_ONCE)):
             stream = self._ready.popleft()
             stream.is_queued = False
-            try:
-                if stream.is_open and stream.stalled_at is None and not stream.is_reading:
-                    self._send_rows(stream)
-            except Exception:
-                logging.getLogger("uvicorn.error").exception("a stream of notifications failed")
-                assert stream.transport is not None
-                stream.transport.abort()
+            if stream.is_open and stream.stalled_at is None and not stream.is_reading:
+                _guard(stream, partial(self._send_rows, stream))
         self._is_serving = bool(self._ready)
         if self._is_serving:
             asyncio.get_running_loop().call_soon(self._serve)
@@ -231,21 +226,19 @@ class Streams:
             self._reads -= 1
 
     async def _read_page(self, where: tuple[Cursor | int, WantedRows], streams: Sequence[Stream]) -> None:
-        page = error = None
+        page = None
         try:
             page = await self._threads.call(partial(read_rows, self._source, *where, MOST_ROWS, BYTES_AT_ONCE))
         except Problem:  # too many wait
             await asyncio.sleep(1)
-        except TriplecastError as raised:  # the engine is closed, or its disk fails: calls of the engine say so
-            error = raised
+        except Exception as error:
+            for each in streams:
+                _abort(each, error)
+            return
         for number, stream in enumerate(streams, 1):
             stream.is_reading = False
-            assert stream.transport is not None
-            if error is not None:
-                stream.transport.abort()
-                continue
             if page is not None and stream.is_open and not self._tail.is_cancelled(stream.wanted.registration):
-                self._send_page(stream, page)
+                _guard(stream, partial(self._send_page, stream, page))
             self.queue(stream)
             if number % STREAMS_AT_ONCE == 0:
                 await asyncio.sleep(0)
@@ -307,6 +300,21 @@ class NotificationStream(Response):
             is_chunked = scope["http_version"] == "1.1"
             stream = Stream(self._streams, self._place, self._wanted, self._is_live, is_chunked)
             self._streams.open(stream, hand_over(stream))
+
+
+def _guard(stream: Stream, send: Callable[[], None]) -> None:
+    """A fault ends this stream alone."""
+    try:
+        send()
+    except Exception as error:
+        _abort(stream, error)
+
+
+def _abort(stream: Stream, error: Exception) -> None:
+    if not isinstance(error, TriplecastError):  # the engine is closed, or its disk fails: calls of the engine say so
+        logging.getLogger("uvicorn.error").error("a stream of notifications failed", exc_info=error)
+    assert stream.transport is not None
+    stream.transport.abort()
 
 
 def _all_ended(streams: Sequence[Stream]) -> Sequence[Stream]:

@@ -92,7 +92,7 @@ class Tail:
         """The rows beyond a place, up to `end`; None where there may be some further back than is kept."""
         last = self._last.get(_key_of(wanted))
         is_all = last is not None and last <= place.sequence and place.epoch == self.end.epoch
-        return () if is_all else self._recent.after(place, wanted)
+        return [] if is_all else self._recent.after(place, wanted)
 
     async def wait(self, place: Cursor, wanted: WantedRows, seconds: float) -> None:
         """Until there may be something beyond a place, the tail has ended, or the `seconds` are over."""

@@ -258,6 +258,15 @@ def check_sources(run: Run, url: str) -> None:
     Path("feeds.opml").write_text(outline.replace("a.example", "b.example"))
     assert both("import", "feeds.opml", "--dry-run").count("added") == 3
     assert both("import", "feeds.opml").count("added") == 3
+    Path("one.opml").write_text(
+        "<opml version='2.0'><body>"
+        + "".join(
+            f"<outline text='{each}'><outline type='rss' xmlUrl='https://c.example/'/></outline>" for each in "PQ"
+        )
+        + "</body></opml>"
+    )
+    both("import", "one.opml")
+    assert both("export").count('xmlUrl="https://c.example/"') == 2
     both("remove", "https://a.example/3")
     both("provenance", "urn:g", code=3)
     assert run("sources", "--url", url, "check", "https://a.example/1")[0] == 0

@@ -127,7 +127,7 @@ def test_an_older_copy_is_refused_also_where_readers_take_files_away(tmp_path: P
     put_all(tmp_path / "one", address)
     for name in stored(bucket, "out"):
         bucket.bucket.Object(name).delete()
-    with pytest.raises(StorageFault, match="end one, go on with the newest copy, or name another address"):
+    with pytest.raises(StorageFault, match="end one and delete _notifications there, or name another address"):
         put_all(tmp_path / "copy", address)
     assert not stored(bucket, "out")
     put_all(tmp_path / "one", address)
@@ -155,6 +155,21 @@ def test_of_two_folders_that_start_at_an_empty_address_one_ends(
         with pytest.raises(StorageFault, match="a copy of it runs"):
             files.look()
     assert stored(bucket, "out") == there
+
+
+def test_where_a_copy_ran_and_is_gone_the_folder_goes_on_without_the_mark(tmp_path: Path, bucket: Bucket) -> None:
+    address = bucket.address("out")
+    record(tmp_path / "one", 5)
+    put_all(tmp_path / "one", address)
+    shutil.copytree(tmp_path / "one", tmp_path / "copy")
+    put_all(tmp_path / "copy", address)
+    before = stored(bucket, "out")
+    record(tmp_path / "one", 5, 100)
+    with pytest.raises(StorageFault, match="delete _notifications there"):
+        put_all(tmp_path / "one", address)
+    bucket.bucket.Object("out/_notifications").delete()
+    put_all(tmp_path / "one", address)
+    assert len(stored(bucket, "out")) > len(before)
 
 
 @pytest.mark.parametrize("point", ["before", "after"])

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `service` is not installed")
@@ -256,6 +257,26 @@ def test_who_shows_no_token_keeps_no_connection(engine: Engine, monkeypatch: pyt
             assert _receive(known)["notification"]["sequence"] == 0
 
 
+def test_a_client_is_answered_beside_another_reader_of_its_subscription(engine: Engine) -> None:
+    tokens = {hash_token("ada"): Access(None, frozenset({"subscribe", "read", "admin"}))}
+    ada = {"Authorization": "Bearer ada"}
+    with (
+        served(engine, tokens=tokens) as address,
+        connect(address.replace("http", "ws") + "/subscribe", additional_headers=ada) as client,
+    ):
+        client.send(json.dumps({"subscribe": {"sparql": TITLES}}))
+        assert _receive(client)["notification"]["sequence"] == 0
+        (made,) = live(engine)
+        stream = {**ada, "Accept": "text/event-stream"}
+        with httpx.stream("GET", f"{address}/notifications?subscription={made.id}", headers=stream) as other:
+            assert other.status_code == 200
+            for number, title in enumerate(("first", "second"), 1):
+                publish(engine, "urn:a", title)
+                assert _receive(client)["notification"]["sequence"] == number
+            client.send(json.dumps({"subscribe": {"sparql": "SELEC"}}))
+            assert "error" in _receive(client)
+
+
 def test_a_stranger_may_say_little_and_a_client_with_a_token_more(engine: Engine) -> None:
     """The bytes are refused as they come: none but those of a short message are held."""
     tokens = {hash_token("ada"): Access("ada", frozenset({"subscribe"}))}
@@ -340,7 +361,7 @@ def test_another_sites_page_is_refused(client: TestClient) -> None:
 
 
 def test_a_lease_is_renewed_and_its_end_is_said(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sepa, "LEASE_SECONDS", 0.6)
+    monkeypatch.setattr(sepa, "LEASE_SECONDS", 3.0)
     with service_of(engine) as client, client.websocket_connect(DOOR) as socket:
         first = subscribe(socket)
         (made,) = live(engine)

@@ -187,6 +187,39 @@ def test_readers_of_one_subscription_are_read_for_together_and_others_not_at_all
     assert "silent" not in {subscription for subscription, _ in reads}
 
 
+def test_a_fault_while_one_stream_is_sent_to_ends_it_alone_and_one_of_reading_ends_all(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.subscribe(TITLES, id="titles", notify="every")
+    publish(engine, 1)
+
+    class Broken(Connection):
+        def write(self, data: bytes) -> None:  # type: ignore[override]
+            if b"sequence" in data:
+                raise RuntimeError("broken")
+
+    def fail(*_: object) -> object:
+        raise RuntimeError("read")
+
+    async def scene(*connections: Connection) -> list[bool]:
+        """Which are closed."""
+        state = ServiceState(engine, ServiceSettings(), None, None)
+        state.start()
+        for each in connections:
+            state.streams.open(streams.Stream(state.streams, 0, WantedRows("titles"), None, False), each)
+        await asyncio.sleep(0.5)
+        closed = [each.is_closed for each in connections]
+        state.finish_streams()
+        state.stop()
+        return closed
+
+    first = Connection()
+    assert asyncio.run(scene(Broken(), first)) == [True, False]
+    assert [each.name for each in first.seen if each.name] == ["message"]
+    monkeypatch.setattr(streams, "read_rows", fail)
+    assert asyncio.run(scene(Connection(), Connection())) == [True, True]
+
+
 def test_what_is_recorded_is_sent_at_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not only when the tail looks by itself."""
     monkeypatch.setattr(tail, "LOOK_SECONDS", 60.0)
@@ -373,7 +406,7 @@ def test_nothing_comes_after_a_cancel_and_the_reader_is_told(engine: Engine) -> 
 
 
 def test_a_reader_that_stalls_is_bounded_and_harms_nobody(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(streams, "STALL_SECONDS", 5.0)
     monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 1.5)
     engine.subscribe(TITLES, id="titles", notify="every")
     with served(engine) as url:
