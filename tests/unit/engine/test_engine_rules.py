@@ -187,7 +187,7 @@ def test_a_decomposition_is_that_of_the_paper_and_counts_what_is_shared() -> Non
         with pytest.raises(InputError, match="no live subscription 'gone'"):
             engine.explain_rule("gone")
         engine.subscribe("ASK { ?s ?p 1 }", id="query")
-        with pytest.raises(InputError, match="is written in sparql"):
+        with pytest.raises(InputError, match="is in sparql"):
             engine.explain_rule("query")
 
 

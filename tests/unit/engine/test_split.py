@@ -177,7 +177,7 @@ def test_commands_cut_documents(tmp_path: Path, capsys: pytest.CaptureFixture[st
     [
         ("nope:Class", "the prefix nope: is not declared"),
         ("<relative>", "is relative"),
-        ("SELECT * { ?s ?p ?o }", "it selects 3 variables"),
+        ("SELECT * { ?s ?p ?o }", "it has 3 variables"),
         ("ASK {}", "it is ASK"),
         ("SELECT ?s { SERVICE <urn:a> { ?s ?p ?o } }", "SERVICE is refused"),
         ("", "documents cannot be cut by ''"),

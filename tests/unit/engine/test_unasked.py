@@ -262,7 +262,7 @@ def test_a_version_that_changed_under_way_is_asked_when_it_agrees(away: Path, mo
         assert "is unavailable: its module declares version 2 now, and 1 when the engine started" in pair.reason
         away.write_text("")
         (pair,) = engine.publish(*document(1)).pending
-        assert "is unavailable: its module no longer declares it" in pair.reason
+        assert "is unavailable: its module does not declare it" in pair.reason
         away.write_text(MODULE)
         assert len(engine.publish(*document(2)).matches) == 1
         assert [each.publication for each in engine.notifications()] == ["urn:d0", "urn:d1", "urn:d2"]
