@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import socket
 import time
 from pathlib import Path
 
@@ -59,7 +60,11 @@ def test_what_cannot_be_a_source_is_refused_and_an_engine_in_memory_has_none(
 
 
 def test_a_damaged_list_of_sources_is_said_by_readyz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> object:
+        raise socket.gaierror
+
     monkeypatch.setattr(polling, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
     with Engine.open(tmp_path) as engine, service_of(engine) as client:
         client.post("/sources", params={"url": "https://e.org/feed"})
         assert client.get("/readyz").status_code == 200
