@@ -115,8 +115,8 @@ def _explain_there(arguments: argparse.Namespace) -> int:
         raise InputError("a service explains with what it has", f"leave out --{', --'.join(names)}")
     found = [each for each in explain(arguments) if arguments.graph in (None, each.publication)]
     if not found:
-        found_here = "the service explains what matches, or else the first publications: this is none of them"
-        raise InputError(found_here, "leave --graph out, or explain it where the folder is")
+        problem = "the service explains what matches, or else the first publications: this is none of them"
+        raise InputError(problem, "leave --graph out, or explain it where the folder is")
     _print(found, arguments.json, seen_head(dict(row) for each in found for row in each.solutions))
     return exit_of(any(each.matched for each in found), any(each.undecided for each in found))
 
